@@ -7,15 +7,18 @@
 
 #' Names and contents of columns in queries about a row
 #' @param given (`list` or `NULL`)\cr checked bounds by name.
-#' @return A list: `short`, names in SQL; `types`, from [column_types()]; `numbers`, names of
-#'   columns with a number beside each cell; `given`, `dialect`; `quote`, a function that quotes
-#'   strings.
+#' @return A list: `short`, columns in SQL, strings in the form for comparisons by bytes; `names`,
+#'   their quoted names; `types`, from [column_types()]; `numbers`, names of columns with a number
+#'   beside each cell; `given`, `dialect`; `quote`, a function that quotes strings.
 #' @noRd
 cell_row <- function(table, names, given = NULL) {
   con <- table$con
+  types <- column_types(table, names)
+  own <- short <- stats::setNames(lapply(names, quoted, con = con), names)
+  is_text <- types == "text"
+  short[is_text] <- lapply(short[is_text], table$dialect$order)
   list(
-    short = stats::setNames(lapply(names, quoted, con = con), names),
-    types = column_types(table, names), numbers = table$numbers, given = given,
+    short = short, names = own, types = types, numbers = table$numbers, given = given,
     dialect = table$dialect,
     quote = function(x) as.character(DBI::dbQuoteString(con, x))
   )
@@ -45,7 +48,7 @@ column_types <- function(table, names) {
     }, "")
     said <- run_sql(table$con, paste("SELECT", paste(asked, "AS", paste0("t", seq_along(asked)),
       collapse = ", ")), TRUE, what = "Inspecting the table")
-    types[numbers[unlist(said) == table$dialect$endless]] <- "exact"
+    types[numbers[!unlist(said) %in% table$dialect$doubles]] <- "exact"
   }
   types
 }
@@ -186,9 +189,10 @@ treated_cells <- function(table, declared, hide) {
     column <- row$short[[name]]
     if (!is.character(levels)) {
       ranged <- type == "cell" || (type != "text" && (hide || is.numeric(levels)))
-      return(if (ranged) number_column(name, row) else column)
+      if (ranged) return(number_column(name, row))
+      return(if (hide && type == "text") carried_text(name, row) else column)
     }
-    if (!hide || !(row$dialect$loose || type == "cell")) {
+    if (!hide || !(row$dialect$loose || type %in% c("text", "cell"))) {
       return(column)
     }
     holds <- vapply(levels, holds_level, "", name = name, row = row)
@@ -199,38 +203,71 @@ treated_cells <- function(table, declared, hide) {
   c(table$y, covariates)
 }
 
+#' Text that every driver can return, whatever a person's cell contains
+#'
+#' A driver fails for bytes that it cannot convert, so a cell would be an error. The query writes
+#' public strings itself, and returns other text only if it is plain.
+#' @param known (`character`)\cr public strings that are returned in any case.
+#' @param rest (`string` or `NULL`)\cr text in place of other text that is not plain.
+#' @noRd
+carried_text <- function(name, row, known = NULL, rest = NULL) {
+  column <- row$short[[name]]
+  plain <- row$dialect$plain
+  if (is.null(plain)) {
+    abort(c(
+      "Text of column {.code {name}} cannot be read from this kind of database.",
+      x = "A person's text that the database's driver cannot convert would cause an error.",
+      i = "Give its public levels in {.arg bounds}, or cast it to numbers in the database."
+    ), c("engine", "data", "panel"))
+  }
+  when <- function(condition, text) paste("WHEN", condition, "THEN", text)
+  paste("CASE", paste(c(
+    if (length(known)) when(paste(column, "=", row$quote(known)), row$quote(known)),
+    when(plain(column), column),
+    if (!is.null(rest)) when(paste(column, "IS NOT NULL"), row$quote(rest))
+  ), collapse = " "), "END")
+}
+
 #' A column that R reads block by block, with the same type in every block
 #'
-#' R converts text. If an engine permits any type in a column, every cell is read separately as a
-#' number, as text, or as one of the public levels.
+#' R converts text to numbers. A cell with declared levels is one of them or missing. If an engine
+#' permits any type in a column, every cell is read separately.
 #' @param choice (`list`)\cr the conditions on rows, which use columns unchanged.
 #' @return A list: `sql`, and `type`, the type of the column in R: `"number"`, `"text"` or `"own"`.
 #' @noRd
 streamed_column <- function(name, row, choice) {
-  column <- row$short[[name]]
   type <- row$types[[name]]
   levels <- row$given[[name]]$levels
   as_is <- is.null(row$given[[name]]) || name %in% unlist(lapply(choice, all.vars))
   loose <- row$dialect$loose
   of_text <- type %in% c("text", "cell") ||
     (as_is && type == "any" && any(vapply(choice, is_compared_with_text, NA, name = name)))
-  coded <- !of_text && loose && !as_is && !is.null(levels) && !type %in% c("flag", "other")
-  out <- if (of_text && loose) {
-    # R would read text only up to its first zero byte.
-    paste0("CASE WHEN typeof(", column, ") = 'text' AND instr(", column, ", char(0)) = 0 THEN ",
-      column, " END")
-  } else if (of_text || type %in% c("flag", "other")) {
-    column
-  } else if (coded) {
+  coded <- !as_is && !is.null(levels) && (type == "text" || (loose && !of_text)) &&
+    !type %in% c("flag", "other")
+  out <- if (coded) {
     holds <- vapply(levels, holds_level, "", name = name, row = row)
     paste0("CASE ", paste0("WHEN ", holds, " THEN ", row$quote(levels), collapse = " "), " END")
+  } else if (of_text) {
+    known <- if (as_is) unique(c(levels, as.character(unlist(lapply(choice, all_constants)))))
+    carried_text(name, row, known, if (as_is) other_text(known))
+  } else if (type %in% c("flag", "other")) {
+    row$short[[name]]
   } else {
     number_column(name, row)
   }
+  column <- row$names[[name]]
   list(
     sql = if (identical(out, column)) column else paste(out, "AS", column),
     type = if (of_text || coded) "text" else if (type %in% c("flag", "other")) "own" else "number"
   )
+}
+
+#' A string that differs from public strings
+#' @noRd
+other_text <- function(known) {
+  out <- "other text"
+  while (out %in% known) out <- paste0(out, ".")
+  out
 }
 
 #' Does code compare this column with a string?
@@ -293,7 +330,7 @@ sql_identifier <- function(table, column) {
   }
   key <- quoted(table$con, column)
   if (table$dialect$loose) return(table$dialect$order(sql_any_identifier(key)))
-  if (type %in% c("text", "cell")) table$dialect$order(key) else key
+  if (type %in% c("text", "cell")) by_bytes(table$dialect, key, column) else key
 }
 
 #' Identifiers in a column that may contain values of any type: 1, 1.0 and '1' are one person

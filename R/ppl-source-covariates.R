@@ -92,9 +92,7 @@ sql_covariates <- function(table, covariates, periods, gaps, private) {
   names <- names(declared)
   check_covariate_fields(table, names)
   row <- cell_row(table, names)
-  types <- row$types
-  for (name in names[types == "text"]) row$short[[name]] <- table$dialect$order(row$short[[name]])
-  time <- quoted(table$con, table$index[[2L]])
+  time <- time_column(table)
   parts <- lapply(seq_along(names), function(k) {
     levels <- declared[[k]]
     if (is.character(levels)) {

@@ -119,12 +119,48 @@ abort_changed <- function(charged) {
 #' @noRd
 quoted <- function(con, name) as.character(DBI::dbQuoteIdentifier(con, name))
 
-#' A panel's column of units, quoted; in SQLite strings differ if their bytes differ
+#' A column of a panel's index, quoted; strings are equal only if their bytes are equal
+#'
+#' R compares names by bytes. If the engine did not, a donor whose name equals the name of a treated
+#' unit in other letters would be read as treated.
+#' @param k (`count`)\cr 1 for units, 2 for periods.
+#' @param of (`string`)\cr prefix of the column, such as `"s."`.
 #' @noRd
-unit_column <- function(table) {
-  unit <- quoted(table$con, table$index[[1L]])
-  bytes <- table$dialect$loose && is.character(table$kinds[[1L]])
-  if (bytes) table$dialect$order(unit) else unit
+index_column <- function(table, k, of = "") {
+  name <- table$index[[k]]
+  column <- paste0(of, quoted(table$con, name))
+  if (is_text_index(table, k)) by_bytes(table$dialect, column, name) else column
+}
+
+#' May a column of the index contain strings?
+#'
+#' Without strict types a column of numbers may contain strings, too. The driver recognises dates by
+#' the column itself.
+#' @noRd
+is_text_index <- function(table, k) {
+  kind <- table$kinds[[k]]
+  is.character(kind) || (table$dialect$loose && !is.object(kind))
+}
+
+unit_column <- function(table) index_column(table, 1L)
+
+time_column <- function(table) index_column(table, 2L)
+
+#' Identifiers that are strings, as SQL whose values are equal only if their bytes are equal
+#' @section Errors: `dpsc_error_engine` for an engine without such a comparison, by its kind.
+#' @noRd
+by_bytes <- function(dialect, column, name) {
+  if (!dialect$bytes) {
+    abort(c(
+      "Identifiers that are text need a database that compares strings by their bytes.",
+      x = "{.code {name}} is text, and this kind of database may take two names for one.",
+      i = paste(
+        "Use a column of whole numbers or of dates, or read the rows from Postgres, SQLite,",
+        "DuckDB or files."
+      )
+    ), c("engine", "panel"))
+  }
+  dialect$order(column)
 }
 
 #' An unused name for a temporary table, created without random numbers

@@ -21,10 +21,13 @@ keep_units <- function(table, name, units, charged = NULL) {
 #' @param where (`string`)\cr further condition on the units' numbers.
 #' @noRd
 joined_units <- function(table, units, where = NULL) {
-  unit <- unit_column(table)
+  # Two rows of the roster must not find the rows of one person.
+  named <- "ro.dpsc_u"
+  if (is_text_index(table, 1L)) named <- by_bytes(table$dialect, named, table$index[[1L]])
   paste0(
-    "(SELECT ro.dpsc_r AS dpsc_r, s.* FROM ", units, " ro LEFT JOIN ", table$from, " ON s.", unit,
-    " = ro.dpsc_u", if (!is.null(where)) paste0(" WHERE ", where), ") g"
+    "(SELECT ro.dpsc_r AS dpsc_r, s.* FROM ", units, " ro LEFT JOIN ", table$from, " ON ",
+    index_column(table, 1L, "s."), " = ", named, if (!is.null(where)) paste0(" WHERE ", where),
+    ") g"
   )
 }
 

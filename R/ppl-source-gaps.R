@@ -106,9 +106,9 @@ roster_rows <- function(table, outcome, units, covariates, hide) {
   on.exit(quiet_sql(con, paste("DROP TABLE", kept)))
   table <- with_outcome(table, outcome)
   cells <- treated_cells(table, covariates, hide)
+  rows <- joined_units(table, kept)
   found <- run_sql(con, paste0(
-    "SELECT dpsc_r, ", paste(c(quoted(con, table$index[[2L]]), cells), collapse = ", "), " FROM ",
-    joined_units(table, kept)
+    "SELECT dpsc_r, ", paste(c(time_column(table), cells), collapse = ", "), " FROM ", rows
   ), TRUE, what = "Reading the treated units")
   names(found) <- c("unit", "time", "y", covariate_name(names(covariates)))
   found <- with_text_levels(found, table, covariates)

@@ -36,7 +36,7 @@ panel_from_formula.dp_source <- function(formula, people, request) {
     parts = parts, n = n, design = list(
       outcome = columns$outcome, treated = columns$treated,
       on = unlist(lapply(facts, `[[`, "on"))[[1L]],
-      periods = times$plain, units = design$units, covariates = own$design
+      periods = times$plain, covariates = own$design
     )
   ), class = "dp_elsewhere")
   panel
@@ -151,17 +151,20 @@ part_facts.dp_table <- function(part, columns) {
   check_given(is.null(outcome), "outcome", "the outcome's column, in dp_table()")
   names <- columns$covariates
   if (length(names)) check_covariate_fields(table, names)
-  if (isTRUE(columns$hide)) check_people_travel(table)
+  if (isTRUE(columns$hide) && !isTRUE(columns$travel)) check_people_travel(table)
   table <- with_outcome(table, outcome)
   unit <- unit_column(table)
-  time <- quoted(con, table$index[[2L]])
+  time <- time_column(table)
   treated <- if (!is.null(columns)) indicator_column(table, columns$treated)
   by <- paste(c(time, treated), collapse = ", ")
   counts <- run_sql(con, paste0(
-    "SELECT ", by, ", COUNT(*) AS n, COUNT(", unit, ") AS u FROM ", table$from, " GROUP BY ", by
+    "SELECT ", by, ", COUNT(*) AS dpsc_n, COUNT(", unit, ") AS dpsc_u FROM ", table$from,
+    " GROUP BY ", by
   ), TRUE, what = "Inspecting the periods")
   if (nrow(counts) == 0L) abort("The table has no rows.", "panel")
-  if (anyNA(counts[[1L]]) || any(counts$n != counts$u)) {
+  # Columns are found by position, since the engine may change their names.
+  n <- counts[[length(counts) - 1L]]
+  if (anyNA(counts[[1L]]) || any(n != counts[[length(counts)]])) {
     abort(c(
       "Every row must have a unit and a period.",
       x = "{.code {table$index[[1L]]}} or {.code {table$index[[2L]]}} is missing in some row."
@@ -170,7 +173,7 @@ part_facts.dp_table <- function(part, columns) {
   if (length(unique(counts[[1L]])) > 900L) abort_periods(length(unique(counts[[1L]])))
   out <- list(
     periods = unique(counts[[1L]]), unit = table$index[[1L]], time = table$index[[2L]],
-    rows = sum(counts$n)
+    rows = sum(n)
   )
   own <- 0
   if (!is.null(treated)) {
@@ -179,13 +182,17 @@ part_facts.dp_table <- function(part, columns) {
     if (length(yes)) {
       out$on <- if (is.logical(on)) as.character(DBI::dbQuoteLiteral(con, TRUE)) else "1"
       cells <- treated_cells(table, columns$declared, isTRUE(columns$hide))
-      shown <- c(unit, time, cells[[1L]], treated, cells[-1L])
+      # A driver may fail for a protected person's name.
+      coded <- isTRUE(columns$hide) && is.character(table$kinds[[1L]])
+      named <- if (coded) table$dialect$hex(unit) else unit
+      shown <- c(named, time, cells[[1L]], treated, cells[-1L])
       out$treated <- run_sql(con, paste0(
         "SELECT ", paste(shown, collapse = ", "), " FROM ", table$from, " WHERE ", unit,
         " IN (SELECT ", unit, " FROM ", table$from, " WHERE ", treated, " = ", out$on, ")"
       ), TRUE, what = "Reading the treated units")
       names(out$treated) <- c("unit", "time", "y", "on", if (length(names)) covariate_name(names))
       out$treated <- with_text_levels(out$treated, table, columns$declared)
+      check_treated_units(out$treated)
       own <- nrow(out$treated)
     }
   }
@@ -197,6 +204,31 @@ part_facts.dp_table <- function(part, columns) {
     ), "panel")
   }
   out
+}
+
+#' A table with the names of its treated units, whose rows are no donors' rows
+#'
+#' The treated units of other parts do not matter: a donor who has the name of one of them is still
+#' a donor. Names of protected people are in no statement, so the engine is asked for them later.
+#' @param facts (`list`)\cr from [part_facts()].
+#' @noRd
+with_own_units <- function(part, facts, hide) {
+  part$own <- if (!hide && length(facts$treated)) code_index(facts$treated$unit, "unit")$values
+  part
+}
+
+#' Does every unit in the treated units' rows have a treated row?
+#'
+#' If the engine and R disagreed on which names are equal, a donor's rows would be in the target.
+#' @noRd
+check_treated_units <- function(treated) {
+  on <- treated$on %in% c(1, TRUE)
+  if (!all(treated$unit %in% treated$unit[on])) {
+    abort(c(
+      "The database returned rows of other units than the treated units.",
+      i = "Use whole numbers as units, or read the rows from another kind of database."
+    ), c("engine", "panel"))
+  }
 }
 
 #' Refuse protected treated people whose rows the user does not permit to leave the database
@@ -290,8 +322,7 @@ source_design <- function(treated, times, n, columns, request) {
   }
   warn_calendar_gap(times$values, times$name)
   list(
-    target = target, times = times$values, T0 = treatment$T0, adopted = treatment$adopted,
-    units = if (!hide) named
+    target = target, times = times$values, T0 = treatment$T0, adopted = treatment$adopted
   )
 }
 

@@ -67,7 +67,7 @@ people_query <- function(table, columns, choice) {
   taken <- vapply(needed, function(name) {
     column <- given$short[[name]]
     switch(given$types[[name]],
-      number = , exact = number_column(name, given), text = dialect$order(column), column
+      number = , exact = number_column(name, given), column
     )
   }, "")
   who <- columns$person$column

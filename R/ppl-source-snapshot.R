@@ -19,6 +19,7 @@ with_seen <- function(table, ask, facts) {
 seen_facts <- function(part, columns) {
   facts <- part_facts(part, columns)
   if (inherits(part, "dp_table")) {
+    part <- with_own_units(part, facts, isTRUE(columns$hide))
     part <- with_seen(part, function(table) compared_facts(part_facts(table, columns)),
       compared_facts(facts))
   }

@@ -18,8 +18,12 @@
 #'     into the next subquery. Without it a query over 24 features takes 20 GB in Postgres.
 #'   * `number` (`function`): converts a column to a double, or to NULL if the cell contains no
 #'     number.
-#'   * `order` (`function`): converts a column of strings to an expression that sorts strings by
-#'     bytes.
+#'   * `order` (`function`): converts a column to strings that are sorted by bytes.
+#'   * `bytes` (`flag`): are the strings of `order` equal only if their bytes are equal? Otherwise
+#'     identifiers cannot be text.
+#'   * `plain` (`function` or `NULL`): the condition that every driver can return a string of
+#'     `order`. With `NULL` only public strings are returned.
+#'   * `hex` (`function`): the bytes of a string as plain text.
 #'   * `make` (`function`): the statement that stores the rows of a query for the session.
 #'   * `index` (`flag`): does the stored table need an index to find rows by number?
 #'   * `modulo` (`function`): the remainder of two SQL expressions.
@@ -27,26 +31,27 @@
 #'   * `before`, `after` (`character`): statements before and after a release's queries.
 #'   * `tested` (`flag`): has this package been tested on the engine?
 #'   * `type` (`function` or `NULL`): the name of the type of a column in a table, if R does not
-#'     distinguish `endless` (unlimited decimal digits) from doubles.
+#'     distinguish types with unlimited decimal digits from `doubles`, the types whose numbers are
+#'     doubles or integers. A type of any other name counts as unlimited.
 #'   * `snapshot` (`string`): how several statements read one state of a table: `"begin"`, in a
 #'     transaction; `"level"`, in a transaction of a higher isolation level; `"alone"`, no other
 #'     process can write; `"none"`.
 #'   * `instant` (`function` or `NULL`): literals of dates with times, if literals of the driver
 #'     depend on the session's time zone.
 #'   * `planning` (`flag`): does EXPLAIN plan a statement without returning rows?
-#'   * `exact` (`function`): converts a column of this type to a double, or to infinity beyond the
-#'     doubles.
+#'   * `exact` (`function`): converts a column of any other type to a double, or to infinity beyond
+#'     the doubles.
 #' @noRd
 new_dialect <- function(name, ...) {
   given <- list(...)
   real <- given$real %||% "DOUBLE PRECISION"
   with_fields(list(
     name = name, real = real, whole = "BIGINT", small = "INTEGER", fence = "",
-    order = function(x) x,
+    order = function(x) x, bytes = FALSE, plain = NULL, hex = NULL,
     make = function(name, query) paste0("CREATE TEMPORARY TABLE ", name, " AS ", query),
     number = function(x) sql_cast(x, real), index = FALSE,
     modulo = function(a, b) paste0("(", a, ") % ", b), loose = FALSE, before = character(),
-    after = character(), tested = FALSE, type = NULL, endless = NULL, exact = NULL,
+    after = character(), tested = FALSE, type = NULL, doubles = NULL, exact = NULL,
     planning = FALSE, snapshot = "none", instant = NULL
   ), given)
 }
@@ -56,7 +61,10 @@ sql_dialects <- function() {
     sqlite = new_dialect("sqlite",
       real = "REAL", whole = "INTEGER", fence = " LIMIT -1 OFFSET 0", index = TRUE,
       # A column may declare that "A" equals "a", so the collation is given here.
-      order = function(x) paste(x, "COLLATE BINARY"),
+      order = function(x) paste(x, "COLLATE BINARY"), bytes = TRUE,
+      # R would read text only up to its first zero byte.
+      plain = function(x) paste0("typeof(", x, ") = 'text' AND instr(", x, ", char(0)) = 0"),
+      hex = function(x) paste0("hex(", x, ")"),
       # A column may contain values of any type, and a cast converts them to numbers.
       number = function(x) {
         paste0("CASE WHEN typeof(", x, ") IN ('integer', 'real') THEN CAST(", x, " AS REAL) END")
@@ -64,14 +72,21 @@ sql_dialects <- function() {
     ),
     postgres = new_dialect("postgres",
       fence = " OFFSET 0", order = function(x) paste0("CAST(", x, " AS TEXT) COLLATE \"C\""),
+      # The server converts each string to the encoding of the connection, and fails if a character
+      # does not exist there.
+      bytes = TRUE, plain = function(x) {
+        paste0("((getdatabaseencoding() = 'UTF8' AND pg_client_encoding() = 'UTF8') OR ", x,
+          " ~ '^[\t-~]*$')")
+      },
+      hex = function(x) paste0("encode(convert_to(", x, ", getdatabaseencoding()), 'hex')"),
       index = TRUE, before = "SET jit = off", after = "RESET jit", tested = TRUE,
       type = function(column, from) {
         paste0("CAST(pg_typeof((SELECT ", column, " FROM ", from, " WHERE 1 = 0)) AS TEXT)")
       },
       # In this engine a cast is an error if the number is too large for a double, or so small that
-      # it rounds to zero. NaN is above all numbers and equal to -NaN.
-      planning = TRUE, snapshot = "level", instant = postgres_instants,
-      endless = "numeric", exact = function(x) {
+      # it rounds to zero. NaN is above all numbers and equal to -NaN. A domain has its own name.
+      doubles = c("double precision", "real", "smallint", "integer", "bigint"),
+      planning = TRUE, snapshot = "level", instant = postgres_instants, exact = function(x) {
         real <- function(value) sql_cast(value, "DOUBLE PRECISION")
         paste0("(CASE WHEN ", x, " > 1.7976931348623157e308 THEN CASE WHEN -", x, " < ", x,
           " THEN ",
@@ -81,7 +96,10 @@ sql_dialects <- function() {
       }
     ),
     duckdb = new_dialect("duckdb",
-      real = "DOUBLE", tested = TRUE, planning = TRUE, snapshot = "alone"
+      real = "DOUBLE", tested = TRUE, bytes = TRUE,
+      order = function(x) paste0("CAST(", x, " AS VARCHAR) COLLATE \"binary\""),
+      plain = function(x) paste0("NOT contains(", x, ", chr(0))"),
+      hex = function(x) paste0("hex(", x, ")"), planning = TRUE, snapshot = "alone"
     ),
     spark = new_dialect("spark",
       real = "DOUBLE", small = "INT",

@@ -14,9 +14,9 @@ grid_of <- function(bounds, covariates = 0L, T0 = NULL) {
 }
 
 #' The temporary table of one row per person, checked
-#' @param design (`list`)\cr `outcome` and `treated` (columns), `periods`, `units` (the treated
-#'   units), and if any `covariates`, from [source_covariates()], and `roster`, from
-#'   [panel_of_roster()].
+#' @param table (`dp_table`)\cr with `own`, from [with_own_units()], unless no unit is treated.
+#' @param design (`list`)\cr `outcome` and `treated` (columns), `periods`, and if any `covariates`,
+#'   from [source_covariates()], and `roster`, from [panel_of_roster()].
 #' @param grid (`list` or `NULL`)\cr from [grid_of()]; `NULL`: unchanged outcomes.
 #' @param covariates (`function`)\cr [sql_covariates()], if the design has covariates.
 #' @return A list: `name` of the table, `n`, `periods` (columns), `grid`, `close`, and the facts
@@ -73,7 +73,7 @@ fill_wide <- function(table, design, grid, periods, name) {
   con <- table$con
   dialect <- table$dialect
   unit <- unit_column(table)
-  time <- quoted(con, table$index[[2L]])
+  time <- time_column(table)
   outcome <- table$y
   text <- is.character(table$kinds[[1L]])
   groups <- if (table$groups > 1) {
@@ -108,9 +108,8 @@ fill_from_roster <- function(table, design, grid, periods, name, units) {
       paste("ro.dpsc_r >", sql_whole(first), "AND ro.dpsc_r <=", sql_whole(first + size))
     }
     query <- sql_filled(
-      joined_units(table, kept, where), quoted(table$con, table$index[[2L]]),
-      table$y, periods, grid, design$roster, table$dialect,
-      design$covariates
+      joined_units(table, kept, where), time_column(table), table$y, periods, grid,
+      design$roster, table$dialect, design$covariates
     )
     keep_rows(table, name, query, first == 0)
   }
@@ -181,14 +180,15 @@ donors_from <- function(table, design, chosen = NULL) {
     collapse = " ")
 }
 
-#' The names of treated units, or a query for many units
+#' The names of the table's treated units, or a query for many units
 #' @noRd
 treated_units <- function(table, design) {
   con <- table$con
-  plain <- is.character(design$units) ||
-    (is.numeric(design$units) && !is.object(design$units) && all(design$units %% 1 == 0))
-  if (plain && length(design$units) <= 1000L && length(design$units) > 0L) {
-    return(paste0("(", paste(sql_literals(con, design$units), collapse = ", "), ")"))
+  units <- table$own
+  plain <- is.character(units) ||
+    (is.numeric(units) && !is.object(units) && all(units %% 1 == 0))
+  if (plain && length(units) <= 1000L && length(units) > 0L) {
+    return(paste0("(", paste(sql_literals(con, units), collapse = ", "), ")"))
   }
   unit <- unit_column(table)
   paste0(

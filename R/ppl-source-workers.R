@@ -305,9 +305,11 @@ worker_close <- function(token) {
 #' @exportS3Method
 part_facts.dp_workers <- function(part, columns) {
   workers <- part
-  # The restriction of a worker's table does not apply to later tables.
-  if (isTRUE(columns$hide)) check_people_travel(workers)
-  columns$hide <- NULL
+  # The coordinator's permission replaces the permission of each worker's table.
+  if (isTRUE(columns$hide)) {
+    check_people_travel(workers)
+    columns$travel <- TRUE
+  }
   facts <- ask_workers(workers, "facts", same_task(workers, list(columns = columns)))
   common_periods(facts)
   out <- facts[[1L]]

@@ -56,9 +56,9 @@ logged_sql <- function(code) {
 # A table in wide form, which is closed at the end of the test.
 open_wide <- function(table, data, bounds, env = parent.frame()) {
   periods <- sort(unique(data$week))
+  table$own <- treated_of(data)
   wide <- make_wide(
-    table,
-    list(outcome = "y", treated = "on", on = "1", periods = periods, units = treated_of(data)),
+    table, list(outcome = "y", treated = "on", on = "1", periods = periods),
     grid_of(new_bounds(bounds, length(periods)))
   )
   withr::defer(wide$close(), envir = env)

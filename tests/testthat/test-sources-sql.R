@@ -147,6 +147,8 @@ panel_queries <- function(dialect, gaps) {
   table <- dp_table(con, "sales", c("store", "week"))
   # The types are the types of SQLite.
   table$dialect <- replace(dialect, "type", list(NULL))
+  # Elsewhere identifiers that are text are refused.
+  if (!dialect$bytes) table$kinds[[1L]] <- 1L
   bounds <- new_bounds(cbind(c(-1, 0, -1 / 3), c(1, 2, 0.1)), 3)
   covariates <- list(
     declared = list(age = c(0, 99.7), g = c("a", "b", "c")), T0 = 2,
