@@ -25,6 +25,8 @@ quietly <- function(code) keep_seed(suppressMessages(suppressWarnings(code)))
 #' @section Errors: `dpsc_error_engine`, also a `dpsc_error_panel`.
 #' @noRd
 run_sql <- function(con, text, fetch = FALSE, charged = FALSE, what = "A statement") {
+  # A failure of this package in making the statement is not the engine's.
+  force(text)
   if (!is.null(waiting$since)) tick_waiting()
   out <- tryCatch(
     quietly(if (fetch) DBI::dbGetQuery(con, text) else DBI::dbExecute(con, text)),
