@@ -161,13 +161,16 @@ lm_location release_location(const row_source& source, const lm_design& design,
   for (std::size_t v = 0; v < which.size(); ++v) {
     const std::size_t k = choose_cell(scales, v, bits, plan.exponent,
                                       plan.records[which.size() + v].label, draws, price, most);
-    // At the finest radius, or within the median's cell, half of the people may share one value, so
-    // the bounds are the better scale. With bounds 0 and 1 and few cells a small radius is more often
-    // a wrong draw for a 0/1 column than the radius of a narrow one.
+    // At the finest radius, or within a median's cell that ends at a bound, half of the people may
+    // share one value, such as 0, so the bounds are the better scale. With bounds 0 and 1 and few
+    // cells a small radius is more often a wrong draw for a 0/1 column than that of a narrow one.
     const lm_variable& own = design.variables[which[v]];
+    const double width = question.width / one;
+    const bool ends = std::fabs(out.median[static_cast<Eigen::Index>(which[v])]) > 1.0 - width;
+    const bool within = ends && plan.radii[k] <= 0.6 * width;
     const bool unit = own.centre == 0.5 && own.half == 0.5 && plan.cell_bits < sure_bits &&
                       plan.radii[k] < narrow_of_unit;
-    const bool one_value = k == 0 || plan.radii[k] <= 0.6 * question.width / one || unit;
+    const bool one_value = k == 0 || within || unit;
     out.scale[static_cast<Eigen::Index>(which[v])] = one_value ? 0.5 : plan.radii[k] / normal_mad;
   }
   return out;

@@ -119,8 +119,7 @@ inline column_unit locate(const rank_table& rows, Eigen::Index j, double reach, 
   view.rows = rows.n();
   view.columns = values.cols();
   view.reals = values.data();
-  location_plan plan =
-      plan_location(f.location, static_cast<double>(rows.people()), {"a column"});
+  location_plan plan = plan_location(f.location, static_cast<double>(rows.people()), {"a column"});
   plan.scale_price = few_values_price;
   const lm_location found = release_location(matrix_source(view), design, plan, draws, tick);
   out.location.median[j] = found.median[0];
