@@ -164,3 +164,25 @@ test_that("a fit with gaps, dates and factors contains no unit's name and keeps 
   expect_false(holds_text(fit, "u0003"))
   expect_s3_class(gap_fit(p, data, epsilon = Inf), "dp_synth")
 })
+
+test_that("with a roster, a donor's rows under the name of a public target are refused", {
+  people <- sprintf("p%02d", 1:40)
+  d <- expand.grid(t = 1:8, k = 1:40)
+  d$id <- people[d$k]
+  d$y <- sin(7 * d$k) + cos(d$t * d$k) / 4
+  d$on <- as.integer(d$k == 40 & d$t > 5)
+  roster <- dp_roster(people, ifelse(1:40 == 40, 6L, NA), 1:8)
+  of <- function(data, ...) {
+    dp_synth(y ~ on, data, c("id", "t"), epsilon = 40, bounds = c(-2, 2), na = "interpolate",
+      roster = roster, control = dp_control(rng = "R"), ...)
+  }
+  target <- of(d, protect = "donors")$target
+  expect_equal(as.double(target)[1:3], d$y[d$k == 40][1:3])
+  renamed <- d
+  renamed$id[d$k == 10] <- "p40"
+  expect_error(of(renamed, protect = "donors"), "treated, has several rows",
+    class = "dpsc_error_panel")
+  # Of several rows of a donor the first counts, as before.
+  renamed$id[d$k == 10] <- "p11"
+  expect_s3_class(of(renamed, protect = "donors"), "dp_synth")
+})
