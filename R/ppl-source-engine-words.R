@@ -7,28 +7,28 @@
 engine_errors <- local({
   type <- paste0("(?:unknown|boolean|smallint|integer|bigint|numeric|real|double precision|text|",
     "character varying|character|date|interval|timestamp with(?:out)? time zone|uuid|jsonb?)")
-  quoted <- "\"([^\"]*)\""
+  named <- "\"([^\"]*)\""
   c(
     # Postgres.
-    paste0("(?:relation|schema|column|function|type) ", quoted, " does not exist"),
+    paste0("(?:relation|schema|column|function|type) ", named, " does not exist"),
     "column ([^ \"]+) does not exist",
     paste0("function ([^ (\"]+)\\((?:", type, "(?:, )?)*\\) does not exist"),
     paste0("operator does not exist: (?:", type, " )?[-+*/<>=~!@#%^&|`?]+ ", type),
-    paste0("column reference ", quoted, " is ambiguous"),
-    paste0("(?:missing|invalid reference to) FROM-clause entry for table ", quoted),
-    paste0("cross-database references are not implemented: ", quoted),
+    paste0("column reference ", named, " is ambiguous"),
+    paste0("(?:missing|invalid reference to) FROM-clause entry for table ", named),
+    paste0("cross-database references are not implemented: ", named),
     "permission denied for (?:table|view|relation|schema|database|function|foreign table|column)",
     "permission denied to create temporary tables in database",
     # Postgres and DuckDB.
     "(?:Parser Error: )?syntax error at end of input",
-    paste0("(?:Parser Error: )?syntax error at or near ", quoted),
+    paste0("(?:Parser Error: )?syntax error at or near ", named),
     # SQLite.
     "no such (?:table|column|function): ([^\n]+)", "ambiguous column name: ([^\n]+)",
-    paste0("near ", quoted, ": syntax error"), paste0("unrecognized token: ", quoted),
+    paste0("near ", named, ": syntax error"), paste0("unrecognized token: ", named),
     "incomplete input",
     # DuckDB.
     "Catalog Error: (?:Table|View|(?:Scalar |Table )?Function) with name ([^ ]+) does not exist",
-    paste0("Binder Error: Referenced (?:column|table) ", quoted, " not found"), "Permission Error"
+    paste0("Binder Error: Referenced (?:column|table) ", named, " not found"), "Permission Error"
   )
 })
 
@@ -38,24 +38,6 @@ driver_words <- paste0(
   "(?:Failed to [a-z]+ [a-z]+ ?: )?(?:rapi_[a-z]+: Failed to [a-z]+ query [A-Z]*\\s*)?",
   "(?:Error: )?(?:ERROR: +)?"
 )
-
-#' An engine's error for a statement that it cannot plan, or `NULL`
-#'
-#' Statements contain no person's values.
-#' @noRd
-planning_words <- function(con, text) {
-  if (!dialect_of(con)$planning || !grepl("^(SELECT|CREATE TEMPORARY TABLE) ", text)) {
-    return(NULL)
-  }
-  words <- tryCatch(
-    {
-      quietly(DBI::dbGetQuery(con, paste("EXPLAIN", text)))
-      NULL
-    },
-    error = conditionMessage
-  )
-  if (!is.null(words)) known_error(words, text)
-}
 
 #' The part of an engine's words that is an error of a known kind, or `NULL`
 #'

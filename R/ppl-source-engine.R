@@ -51,6 +51,24 @@ run_sql <- function(con, text, fetch = FALSE, charged = FALSE, what = "A stateme
   if (fetch) plain_frame(out) else out
 }
 
+#' An engine's error for a statement that it cannot plan, or `NULL`
+#'
+#' Statements contain no person's values.
+#' @noRd
+planning_words <- function(con, text) {
+  if (!dialect_of(con)$planning || !grepl("^(SELECT|CREATE TEMPORARY TABLE) ", text)) {
+    return(NULL)
+  }
+  words <- tryCatch(
+    {
+      quietly(DBI::dbGetQuery(con, paste("EXPLAIN", text)))
+      NULL
+    },
+    error = conditionMessage
+  )
+  if (!is.null(words)) known_error(words, text)
+}
+
 #' Columns of 64-bit integers, converted to doubles
 #' @noRd
 plain_frame <- function(x) {
@@ -120,6 +138,16 @@ abort_changed <- function(charged) {
 #' The quoted name of a column
 #' @noRd
 quoted <- function(con, name) as.character(DBI::dbQuoteIdentifier(con, name))
+
+#' Public values as literals, with integers as integers
+#' @noRd
+sql_literals <- function(con, values) {
+  if (is.numeric(values) && !is.object(values)) {
+    return(vapply(values, sql_whole, ""))
+  }
+  instant <- if (inherits(values, "POSIXct")) dialect_of(con)$instant
+  if (is.null(instant)) as.character(DBI::dbQuoteLiteral(con, values)) else instant(con, values)
+}
 
 #' A column of a panel's index, quoted; strings are equal only if their bytes are equal
 #'

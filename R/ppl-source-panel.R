@@ -231,6 +231,25 @@ check_treated_units <- function(treated) {
   }
 }
 
+#' Public facts of a part, and the part with these facts to be asked again
+#' @return A list: `part`, `facts`.
+#' @noRd
+seen_facts <- function(part, columns) {
+  facts <- part_facts(part, columns)
+  if (inherits(part, "dp_table")) {
+    part <- with_own_units(part, facts, isTRUE(columns$hide))
+    part <- with_seen(part, function(table) compared_facts(part_facts(table, columns)),
+      compared_facts(facts))
+  }
+  list(part = part, facts = facts)
+}
+
+#' Facts without an order, since the rows of an engine have none
+#' @noRd
+compared_facts <- function(facts) {
+  list(facts$rows, facts$n, sort(facts$periods), ordered_rows(facts$treated))
+}
+
 #' Refuse protected treated people whose rows the user does not permit to leave the database
 #' @section Errors: `dpsc_error_argument`, before their data are read.
 #' @noRd

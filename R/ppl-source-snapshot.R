@@ -13,25 +13,6 @@ with_seen <- function(table, ask, facts) {
   table
 }
 
-#' Public facts of a part, and the part with these facts to be asked again
-#' @return A list: `part`, `facts`.
-#' @noRd
-seen_facts <- function(part, columns) {
-  facts <- part_facts(part, columns)
-  if (inherits(part, "dp_table")) {
-    part <- with_own_units(part, facts, isTRUE(columns$hide))
-    part <- with_seen(part, function(table) compared_facts(part_facts(table, columns)),
-      compared_facts(facts))
-  }
-  list(part = part, facts = facts)
-}
-
-#' Facts without an order, since the rows of an engine have none
-#' @noRd
-compared_facts <- function(facts) {
-  list(facts$rows, facts$n, sort(facts$periods), ordered_rows(facts$treated))
-}
-
 #' Rows sorted by all of their cells
 #' @noRd
 ordered_rows <- function(rows) {
@@ -81,15 +62,25 @@ begin_snapshot <- function(table) {
     }
     return(FALSE)
   }
-  if (kind == "level" && is_in_transaction(con)) {
+  if (kind == "begin") {
+    # SQLite refuses a transaction in a transaction, and the outer one sees one state.
+    return(try_transaction(con, DBI::dbBegin))
+  }
+  if (is_in_transaction(con)) {
     return(FALSE)
   }
-  # SQLite refuses a transaction in a transaction, and the outer one sees one state.
-  begun <- try_transaction(con, DBI::dbBegin)
-  if (begun && kind == "level") {
-    run_sql(con, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ", what = "Beginning to read")
+  begun <- try_transaction(con, function(con) {
+    DBI::dbBegin(con)
+    DBI::dbExecute(con, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+  })
+  if (!begun) {
+    try_transaction(con, DBI::dbRollback)
+    abort(c(
+      "A transaction that sees one state of the table could not be begun.",
+      i = "Check that the connection is open and not inside a transaction."
+    ), c("engine", "panel"))
   }
-  begun
+  TRUE
 }
 
 #' Is the connection in a transaction of the user that sees one state of the database?
@@ -113,7 +104,7 @@ is_in_transaction <- function(con) {
 }
 
 #' Begin or end a transaction
-#' @param how (`function`)\cr `DBI::dbBegin()`, `DBI::dbCommit()` or `DBI::dbRollback()`.
+#' @param how (`function`)\cr a function of the connection, such as `DBI::dbBegin()`.
 #' @return `TRUE` if this was possible.
 #' @noRd
 try_transaction <- function(con, how) {

@@ -105,16 +105,6 @@ sql_is_finite <- function(x, dialect) {
   paste0(x, " >= -", largest, " AND ", x, " <= ", largest)
 }
 
-#' Public values as literals, with integers as integers
-#' @noRd
-sql_literals <- function(con, values) {
-  if (is.numeric(values) && !is.object(values)) {
-    return(vapply(values, sql_whole, ""))
-  }
-  instant <- if (inherits(values, "POSIXct")) dialect_of(con)$instant
-  if (is.null(instant)) as.character(DBI::dbQuoteLiteral(con, values)) else instant(con, values)
-}
-
 #' Dates with times as literals without a type, in the time zone of the driver and with its offset
 #'
 #' Postgres reads such a literal by the type of the column: the offset counts if the type has a time
