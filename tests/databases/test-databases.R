@@ -585,3 +585,108 @@ test_that("periods with times are found in any time zone of the session and of t
     DBI::dbDisconnect(con)
   }
 })
+
+test_that("names are equal only if their bytes are equal, for units, rosters and people", {
+  p <- long_panel(100, 4, 2)
+  other <- setdiff(unique(p$data$unit), treated_of(p$data))[[1L]]
+  p$data$unit <- sub(treated_of(p$data), "clinic", p$data$unit)
+  p$data$unit <- sub(other, "Clinic", p$data$unit)
+  roster <- roster_of(p$data)
+  roster <- dp_roster(c(roster$unit, "CLINIC"), c(roster$from, NA), roster$periods)
+  filled <- function(data) {
+    panel <- read_panel(y ~ on, data, roster = roster, bounds = c(-1, 1))
+    opened <- open_donors(panel$donors, list(private = TRUE, bounds = new_bounds(c(-1, 1), 6)),
+      FALSE)
+    withr::defer(close_donors(opened))
+    opened$reader(1L, FALSE)
+  }
+  at <- match(c("Clinic", "CLINIC"), roster$unit[is.na(roster$from)])
+  target <- function(data, ...) {
+    suppressWarnings(seeded(data, fun = dp_synth, protect = "donors", ...))$target
+  }
+  for (con in engines()) {
+    types <- if (inherits(con, "PqConnection")) {
+      DBI::dbExecute(con, "CREATE EXTENSION IF NOT EXISTS citext")
+      DBI::dbExecute(con, paste(
+        "CREATE COLLATION IF NOT EXISTS letters (provider = icu, locale = 'und-u-ks-level2',",
+        "deterministic = false)"
+      ))
+      c("CITEXT", "TEXT COLLATE letters")
+    } else {
+      "VARCHAR COLLATE NOCASE"
+    }
+    for (type in types) {
+      fill(con, "plain_names", p$data)
+      fill(con, "named", p$data[0L, ])
+      DBI::dbExecute(con, paste("ALTER TABLE named ALTER unit TYPE", type))
+      DBI::dbExecute(con, "INSERT INTO named SELECT * FROM plain_names")
+      reference <- target(p$data)
+      expect_identical(target(in_sqlite(con, name = "named")), reference)
+      expect_identical(target(in_sqlite(con, name = "named", groups = 3)), reference)
+      found <- filled(in_sqlite(con, name = "named"))
+      expect_true(any(found[at[[1L]], ] != 0L))
+      expect_true(all(found[at[[2L]], ] == 0L))
+    }
+  }
+})
+
+test_that("no cell of text that the driver cannot convert, and no domain, is an error", {
+  skip_if(!nzchar(Sys.getenv("DPSC_POSTGRES")), "Postgres")
+  home <- connect_postgres()
+  withr::defer(DBI::dbDisconnect(home))
+  bounds <- list(y = c(0, 1), g = c("a", "b"), x = c(0, 1))
+  for (encoding in c("SQL_ASCII", "WIN1252")) {
+    name <- tolower(encoding)
+    DBI::dbExecute(home, paste("DROP DATABASE IF EXISTS", name))
+    DBI::dbExecute(home, paste0("CREATE DATABASE ", name, " TEMPLATE template0 ENCODING '",
+      encoding, "' LC_COLLATE 'C' LC_CTYPE 'C'"))
+    con <- connect_postgres(dbname = name)
+    DBI::dbExecute(con, paste(
+      "CREATE TABLE p AS SELECT CASE WHEN i % 2 = 0 THEN 'a' ELSE 'b' END AS g, 'i' || (i / 2)",
+      "AS id, (i / 500.0)::text AS x, i / 500.0::float8 AS y FROM generate_series(1, 500) i"
+    ))
+    fits <- function(...) {
+      people <- dp_table(con, "p", block = 300)
+      fit <- function(formula, ...) {
+        withr::local_seed(4)
+        suppressWarnings(coef(dp_lm(formula, people, epsilon = 5, bounds = bounds, ...,
+          control = dp_control(rng = "R"))))
+      }
+      list(
+        fit(y ~ g), fit(y ~ x), fit(y ~ g, person = ~id), fit(y ~ x, subset = g != "b"),
+        fit(y ~ x, subset = g == "a")
+      )
+    }
+    fits()
+    # A byte without a character in UTF-8.
+    DBI::dbExecute(con, paste0("SET client_encoding = '", encoding, "'"))
+    bad <- paste0("convert_from(decode('81', 'hex'), '", encoding, "')")
+    DBI::dbExecute(con, paste0("UPDATE p SET g = ", bad, ", id = ", bad, ", x = ", bad,
+      " WHERE y = 0.8"))
+    DBI::dbExecute(con, "SET client_encoding = 'UTF8'")
+    expect_error(DBI::dbGetQuery(con, "SELECT * FROM p"))
+    expect_length(fits(), 5L)
+    # Protected treated people.
+    DBI::dbExecute(con, paste(
+      "CREATE TABLE long AS SELECT CASE WHEN i = 7 THEN", bad, "ELSE 'u' || i END AS unit,",
+      "t AS week, sin(i * t) / 2 AS y, CASE WHEN i < 100 AND t > 5 THEN 1 ELSE 0 END AS treated,",
+      "CASE WHEN i = 8 THEN", bad, "ELSE 'a' END AS g",
+      "FROM generate_series(1, 400) i, generate_series(1, 7) t"
+    ))
+    expect_s3_class(seeded(in_sqlite(con, name = "long"), protect = "everyone", epsilon = 20,
+      bounds = list(y = c(-1, 1), g = c("a", "b")), formula = y ~ treated | g), "dp_release")
+    DBI::dbDisconnect(con)
+    DBI::dbExecute(home, paste("DROP DATABASE", name))
+  }
+  DBI::dbExecute(home, "DROP DOMAIN IF EXISTS money_amount CASCADE")
+  DBI::dbExecute(home, "CREATE DOMAIN money_amount AS NUMERIC")
+  for (value in c("1e400", "1e-400")) {
+    fill(home, "paid", data.frame(x = 1:500 / 500, y = 1:500 / 500))
+    DBI::dbExecute(home, "ALTER TABLE paid ALTER x TYPE money_amount")
+    DBI::dbExecute(home, paste("UPDATE paid SET x =", value, "WHERE y = 0.2"))
+    for (compute in c("here", "database")) {
+      expect_s3_class(dp_lm(y ~ x, dp_table(home, "paid", compute = compute), epsilon = 5,
+        bounds = bounds[c("x", "y")]), "dp_lm")
+    }
+  }
+})
