@@ -107,9 +107,9 @@
 #' before any row is read. Connections of package RPostgreSQL, which prints the server's errors, are
 #' refused.
 #'
-#' Identifiers and periods that are text are compared by their bytes, whatever the collation of their
-#' column; engines other than Postgres, SQLite and DuckDB need whole numbers or dates. Of text, a
-#' query returns public strings, and other text only if every driver can convert it.
+#' Identifiers and periods that are text are compared by their bytes, whatever their collation;
+#' engines other than Postgres, SQLite and DuckDB need whole numbers or dates. Of text, a query
+#' returns public strings, and other text only if every driver can convert it.
 #'
 #' The rights to read the table and to make temporary tables are sufficient. SQL statements contain
 #' public bounds and released numbers, never a person's values, so they may appear in the engine's
