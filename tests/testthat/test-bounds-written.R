@@ -179,6 +179,7 @@ test_that("a misplaced bar, or a treatment computed from a covariate, is refused
 })
 
 test_that("a column of people in the place of its levels is refused, or only levels are kept", {
+  # Plants faults 110.
   n <- 60
   d <- data.frame(y = (1:n) / n, x = (1:n) / n, h = rep(c("ll", "kk"), n / 2))
   d$b <- d$x > 0.5

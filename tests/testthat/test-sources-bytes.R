@@ -94,7 +94,8 @@ returned_text <- function(code) {
 test_that("a query returns declared levels, plain text or public strings, and no other text", {
   # Plants faults 97.
   data <- data.frame(
-    z = rep(1:3, 40), g = rep(c("a", "b", "secret"), 40), x = rep(c("0.5", "1", "secret"), 40), y = 1:120 / 120
+    z = rep(1:3, 40), g = rep(c("a", "b", "secret"), 40), x = rep(c("0.5", "1", "secret"), 40),
+    y = 1:120 / 120
   )
   con <- sqlite_of(data, "people")
   bounds <- list(y = c(0, 1), g = c("a", "b"), x = c(0, 1), z = c(1, 3))
