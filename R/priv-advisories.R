@@ -73,6 +73,14 @@ advisories <- function() {
       ),
       until = "0.2.0", shows = "nothing: a file does not record the class of the data",
       found = function(facts) if (isFALSE(facts$long)) FALSE else NA
+    ),
+    engines = list(
+      fault = paste(
+        "in a database whose columns do not compare text by bytes, or whose table changed during",
+        "the release, one person's rows could count as those of several units"
+      ),
+      until = "0.2.0", shows = "nothing: a file does not record the source of its rows",
+      found = function(facts) if (isFALSE(facts$long)) FALSE else NA
     )
   )
 }
