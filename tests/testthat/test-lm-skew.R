@@ -178,17 +178,17 @@ usual_distance <- function(fit) {
   sqrt(shortened^2 + (0.012 * (1.5 / clip)^1.5)^2)
 }
 
-test_that("if the budget excludes wide clips, slopes' SEs allow for the usual distance to lm()", {
+test_that("if the budget excludes wide clips, SEs allow for 1.5 times the usual distance to lm()", {
   fit <- skew_fit(skew_people(function(a) stats::rnorm(length(a)), 3000), 0.45)
   plan <- dp_plan_lm(y ~ a + b, skew_bounds, n = 3000, epsilon = 0.45)
   ratio <- (privacy_of(fit)^2 / diag(vcov(fit, "sampling")))[-1L]
-  allowance <- 3000 * usual_distance(fit)^2
+  allowance <- 3000 * (1.5 * usual_distance(fit))^2
   expect_gt(allowance, 0.5 * plan$privacy^2)
   expect_equal(unname(ratio), rep(plan$privacy^2 + allowance, 2), tolerance = 0.15)
   expect_equal(plan$allowance, allowance, tolerance = 0.2)
   # The error of the intercept comes from the clipping bound alone, and from noise of less than two
   # sampling variances.
-  level <- fit$sigma^2 * (0.045 * (1.5 / last_clip(fit))^1.5)^2
+  level <- fit$sigma^2 * (1.5 * 0.045 * (1.5 / last_clip(fit))^1.5)^2
   sampling <- diag(vcov(fit, "sampling"))[[1L]]
   expect_gt(level, 5 * sampling)
   expect_gt(privacy_of(fit)[[1L]]^2, level)
