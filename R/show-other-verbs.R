@@ -293,7 +293,7 @@ Anova.dp_regression <- function(mod, type = c("II", "III"), test.statistic = NUL
     paste0(
       "Wald tests, type ", type, if (mod$privacy$private) ", with sampling and privacy noise"
     ),
-    paste("Model:", mod$text)
+    paste("Model:", mod$text), unkept_heading(mod)
   ))
 })
 
@@ -329,7 +329,7 @@ waldtest.dp_regression <- function(object, ..., test = NULL) door("waldtest", {
   )
   rownames(table) <- 1:2
   structure(table, class = c("anova", "data.frame"), heading = c(
-    "Wald test\n", paste0("Model ", 1:2, ": ", pair$text, collapse = "\n")
+    "Wald test\n", paste0("Model ", 1:2, ": ", pair$text, collapse = "\n"), unkept_heading(object)
   ))
 })
 

@@ -77,8 +77,15 @@ nested_fits <- function(one, other) {
 wald_table <- function(tests, fit, notes = NULL) {
   structure(do.call(rbind, tests), class = c("anova", "data.frame"), heading = c(
     paste0("Wald tests", if (fit$privacy$private) " with sampling and privacy noise"),
-    paste0("Model: ", fit$text), notes
+    paste0("Model: ", fit$text), notes, unkept_heading(fit)
   ))
+}
+
+#' The lines of a print on a guarantee that does not hold, for the heading of a table
+#' @noRd
+unkept_heading <- function(fit) {
+  privacy <- privacy_of(fit)
+  if (!privacy$private || !privacy$holds) unkept_lines(privacy)
 }
 
 #' The positions of the coefficients of every term in the fit, by term

@@ -312,3 +312,18 @@ test_that("tables of effects name periods in words and give statistics in at mos
   table <- modelsummary::modelsummary(list(fit, cohorts), output = "data.frame")
   expect_true(all(c("period 9", "2 periods after adoption") %in% table$term))
 })
+
+test_that("tables of tests of a fit without a guarantee say NOT PRIVATE", {
+  withr::local_seed(4)
+  d <- data.frame(x = stats::runif(3000), z = stats::runif(3000))
+  d$y <- d$x + stats::runif(3000)
+  bounds <- list(y = c(0, 2), x = c(0, 1), z = c(0, 1))
+  seeded <- dp_lm(y ~ x + z, d, 4, bounds = bounds, control = dp_control(rng = "R"))
+  raw <- dp_lm(y ~ x + z, d, Inf, bounds = bounds)
+  private <- dp_lm(y ~ x + z, d, 4, bounds = bounds)
+  expect_output(print(stats::anova(seeded)), "NOT PRIVATE")
+  expect_output(print(stats::anova(raw)), "NOT PRIVATE")
+  expect_no_match(utils::capture.output(print(stats::anova(private))), "NOT PRIVATE")
+  skip_if_not_installed("car")
+  expect_output(print(car::Anova(seeded)), "NOT PRIVATE")
+})
