@@ -1,4 +1,5 @@
-# The records of the methods of dp_aggregate() for the table of methods.
+# The records of the methods of dp_aggregate() for the table of methods, and faults that released
+# numbers show.
 
 #' Summary of the blocks' answers
 #'

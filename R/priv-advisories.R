@@ -5,6 +5,19 @@
 #' @noRd
 own_version <- function() unname(getNamespaceVersion("dpsc"))
 
+#' A fault that no file shows, so that it is possible in every release of rows with names
+#' @param what (`string`)\cr the missing fact.
+#' @param panels (`flag`)\cr whether only releases of panels can have the fault.
+#' @noRd
+hidden_fault <- function(fault, what, panels = FALSE) {
+  list(
+    fault = fault, until = "0.2.0", shows = paste("nothing: a file does not record", what),
+    found = function(facts) {
+      if (isFALSE(facts$long) || (panels && !nzchar(facts$method))) FALSE else NA
+    }
+  )
+}
+
 #' Faults of earlier versions, one record per fault
 #'
 #' Fields of a record: `fault`, words that follow "because"; `until`, the last version with the
@@ -45,42 +58,37 @@ advisories <- function() {
       until = "0.2.0", shows = "protected people, and several adoption dates",
       found = function(facts) facts$waves && facts$long
     ),
-    cells = list(
-      fault = "dp_files() determined the types of a CSV file's columns from people's cells",
-      until = "0.2.0", shows = "nothing: a file does not record the source of its rows",
-      found = function(facts) if (isFALSE(facts$long)) FALSE else NA
+    cells = hidden_fault(
+      "dp_files() determined the types of a CSV file's columns from people's cells",
+      "the source of its rows"
     ),
-    classes = list(
-      fault = paste(
+    classes = hidden_fault(
+      paste(
         "in formulas one person's cell could change everybody's values if a column was an",
         "ordered factor, was of type integer, or had a class with its own methods"
       ),
-      until = "0.2.0", shows = "nothing: a file does not record the classes of columns",
-      found = function(facts) if (isFALSE(facts$long)) FALSE else NA
+      "the classes of columns"
     ),
-    blocks = list(
-      fault = paste(
+    blocks = hidden_fault(
+      paste(
         "in chunks, streams, SQLite tables and CSV files one person's cell could change other",
         "people's values if a formula or subset used a column without bounds of its own"
       ),
-      until = "0.2.0", shows = "nothing: a file does not record the source of its rows",
-      found = function(facts) if (isFALSE(facts$long)) FALSE else NA
+      "the source of its rows"
     ),
-    index = list(
-      fault = paste(
+    index = hidden_fault(
+      paste(
         "the units and periods of a plm::pdata.frame could come from an attribute whose rows were",
         "not the rows of the data"
       ),
-      until = "0.2.0", shows = "nothing: a file does not record the class of the data",
-      found = function(facts) if (isFALSE(facts$long)) FALSE else NA
+      "the class of the data", panels = TRUE
     ),
-    engines = list(
-      fault = paste(
+    engines = hidden_fault(
+      paste(
         "in a database whose columns do not compare text by bytes, or whose table changed during",
         "the release, one person's rows could count as those of several units"
       ),
-      until = "0.2.0", shows = "nothing: a file does not record the source of its rows",
-      found = function(facts) if (isFALSE(facts$long)) FALSE else NA
+      "the source of its rows", panels = TRUE
     )
   )
 }

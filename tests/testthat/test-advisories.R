@@ -131,3 +131,13 @@ test_that("version numbers are compared part by part; an invalid version counts 
     expect_true(at_most_version(odd, "0.2.0"))
   }
 })
+
+test_that("faults of panels' identifiers are no faults of regressions", {
+  for (name in c("index", "engines")) {
+    found <- advisories()[[name]]$found
+    expect_identical(found(facts_of_rows), FALSE)
+    expect_identical(found(facts_of_values), FALSE)
+    expect_identical(found(utils::modifyList(facts_of_rows, list(method = "gram"))), NA)
+  }
+  expect_identical(advisories()$cells$found(facts_of_rows), NA)
+})

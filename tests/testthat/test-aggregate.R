@@ -469,6 +469,25 @@ test_that("no condition of a statistic leaves its block, and no attached rows st
   expect_s3_class(of(function(rows) invokeRestart("abort")), "dp_aggregate")
 })
 
+test_that("a draw misses the cell of equal answers with a probability of at most .02", {
+  for (epsilon in c(0.3, 1, 4)) {
+    for (blocks in c(30, 97, 160, 333)) {
+      facts <- list(core = list(
+        blocks = blocks, names = "x", epsilon = epsilon, delta = 0, mean = FALSE, located = TRUE,
+        percents = 50L
+      ))
+      plan <- aggregate_plan_cpp(facts$core)
+      counts <- c(rep(0, 2^plan$cells - 1), blocks)
+      # The law of the draw, from its losses.
+      weight <- exp(-plan$exponent * quantile_losses_cpp(counts, 50) / 100)
+      missed <- 1 - weight[[2^plan$cells]] / sum(weight)
+      if (plan$cells > 3) expect_lte(missed, 0.02)
+      # Twice as many cells would exceed this probability, unless the number is at its limit.
+      if (plan$cells > 3 && plan$cells < 18) expect_gt(2 * missed, 0.0195)
+    }
+  }
+})
+
 test_that("equal answers are found, and answers far narrower than the limits, too", {
   far <- function(value, k) {
     vapply(seq_len(k), function(i) {
