@@ -9,7 +9,8 @@
 #' register, a study protocol or a calendar, not from the observed rows.
 #'
 #' @param unit (`vector`)\cr every unit of the panel once, as in the data's column of units. Names
-#'   of protected people are used for matching and are not stored.
+#'   of protected people are used for matching and are not stored. No donor may have the name of a
+#'   treated unit with public data: several rows of this unit in one period cause an error.
 #' @param from (`vector`, one per unit)\cr the period from which the unit is treated; `NA` for
 #'   donors. Different values mean several adoption dates, see [dp_cohorts].
 #' @param periods (`vector`)\cr all periods in order, at least three, as in the data's column of

@@ -522,21 +522,7 @@ test_that("in Postgres a release reads one state of a table, also in the user's 
   table <- in_sqlite(con, name = "live", groups = 3, calibrate = TRUE)
   everyone <- function(data) seeded(data, protect = "everyone", epsilon = 6)
   reference <- everyone(p$data)
-  own <- keep_rows
-  moved <- FALSE
-  release <- with_internal("keep_rows", function(table, name, query, first) {
-    out <- own(table, name, query, first)
-    if (first && !moved) {
-      rename(units[[3L]], "zz")
-      rename(units[[100L]], units[[3L]])
-      moved <<- TRUE
-    }
-    out
-  }, everyone(table))
-  expect_true(moved)
-  expect_identical(release, reference)
-  rename(units[[3L]], units[[100L]])
-  rename("zz", units[[3L]])
+  expect_identical(moved_release(everyone(table), units, rename), reference)
   # Protected treated people and donors change places after the first reading.
   own <- open_all
   error <- with_internal("open_all", function(...) {

@@ -29,6 +29,26 @@ sqlite_of <- function(data, name = "sales", env = parent.frame()) {
   con
 }
 
+# A release during which, after its first group of rows, another connection moves one person's name
+# to the last group and another person's to the first. `rename` is undone afterwards.
+moved_release <- function(code, units, rename) {
+  own <- keep_rows
+  moved <- FALSE
+  release <- with_internal("keep_rows", function(table, name, query, first) {
+    out <- own(table, name, query, first)
+    if (first && !moved) {
+      rename(units[[3L]], "zz")
+      rename(units[[100L]], units[[3L]])
+      moved <<- TRUE
+    }
+    out
+  }, code)
+  expect_true(moved)
+  rename(units[[3L]], units[[100L]])
+  rename("zz", units[[3L]])
+  release
+}
+
 in_sqlite <- function(con, ..., name = "sales") dp_table(con, name, c("unit", "week"), ...)
 
 seeded <- function(data, ..., formula = y ~ on, bounds = c(-1, 1), epsilon = 1, seed = 11,
