@@ -195,6 +195,19 @@ test_that("if the budget excludes wide clips, SEs allow for 1.5 times the usual 
   expect_lt(privacy_of(fit)[[1L]]^2, level + 2 * sampling)
 })
 
+test_that("if only a rare group excludes wide clips, SEs allow for the usual distance once", {
+  withr::local_seed(1)
+  data <- data.frame(t = stats::runif(20000) < 0.01, y = stats::rnorm(20000))
+  bounds <- list(y = c(-9, 9), t = c(FALSE, TRUE))
+  fit <- dp_lm(y ~ t, data, 1, bounds = bounds, control = dp_control(rng = "R"))
+  plan <- dp_plan_lm(y ~ t, bounds, n = 20000, epsilon = 1, share = 0.01)
+  ratio <- (privacy_of(fit)^2 / diag(vcov(fit, "sampling")))[[2L]]
+  once <- 20000 * usual_distance(fit)^2
+  expect_equal(ratio, plan$privacy^2 + once, tolerance = 0.2)
+  expect_lt(ratio, plan$privacy^2 + 2 * once)
+  expect_lt(plan$allowance, 2 * once)
+})
+
 test_that("with normal errors the slopes' median SE is within 10 % of the SE by dp_plan_lm()", {
   plan <- dp_plan_lm(y ~ a + b, skew_bounds, n = 20000, epsilon = 1)
   ratios <- vapply(1:4, function(seed) {
