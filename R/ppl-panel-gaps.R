@@ -119,6 +119,18 @@ panel_of_roster <- function(formula, people, request) {
   UseMethod("panel_of_roster", people$data)
 }
 
+#' Refuse several rows of a treated unit with public data, since a donor may have its name
+#' @param repeated (`vector`)\cr the periods of its further rows.
+#' @param name (`string`)\cr the column of units.
+#' @section Errors: `dpsc_error_panel`.
+#' @noRd
+check_target_rows <- function(repeated, name, request) {
+  if (!request$hide && length(repeated)) {
+    request$ask()
+    abort_several_rows("A unit", repeated[[1L]], name)
+  }
+}
+
 #' Build a panel with gaps from long data and a roster
 #'
 #' The presence of a cell affects only the row of its unit. Rows of units or periods outside the
@@ -145,10 +157,7 @@ panel_of_roster.default <- function(formula, people, request) {
   known <- which(!is.na(unit) & !is.na(time))
   repeated <- duplicated(unit[known] + length(roster$unit) * as.double(time[known]))
   own <- known[repeated & !is.na(roster$from)[unit[known]]]
-  if (!request$hide && length(own)) {
-    request$ask()
-    abort_several_rows("A unit", roster$periods[time[own[[1L]]]], index[[1L]])
-  }
+  check_target_rows(roster$periods[time[own]], index[[1L]], request)
   known <- known[!repeated]
   periods <- length(roster$periods)
   rows <- matrix(NA_real_, length(roster$unit), periods)

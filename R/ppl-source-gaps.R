@@ -3,8 +3,8 @@
 
 #' Build a panel with gaps from a source and a roster
 #'
-#' Rows in a database have no order. If a unit has several rows in a period, the largest outcome and
-#' all values of covariates are used.
+#' Rows in a database have no order. If a donor, or a protected treated unit, has several rows in a
+#' period, the largest outcome and all values of covariates are used.
 #' @param people (`list`)\cr its `data` is a `dp_source`, one table or files. PRIVATE.
 #' @noRd
 #' @exportS3Method
@@ -26,15 +26,17 @@ panel_of_roster.dp_source <- function(formula, people, request) {
   if (length(periods) > 300L) abort_periods(length(periods))
   middle <- row_middle(people$bounds, length(periods), request$private)
   check_covariate_fields(table, names(covariates))
-  treated_rows <- function(table) {
-    roster_rows(table, columns$outcome, roster$unit[treatment$units], covariates, request$hide)
-  }
+  treated_rows <- rows_again(
+    columns$outcome, roster$unit[treatment$units], covariates, request$hide
+  )
   own <- treated_rows(table)
-  table <- with_seen(table, function(table) ordered_rows(treated_rows(table)), ordered_rows(own))
+  table <- with_seen(table, ordered_by(treated_rows), ordered_rows(own))
   own <- own[own$time %in% periods, , drop = FALSE]
   unit <- match(own$unit, roster$unit[treatment$units])
   time <- match(own$time, periods)
-  cells <- which(!duplicated(cbind(unit, time)))
+  repeated <- duplicated(cbind(unit, time))
+  check_target_rows(own$time[repeated], table$index[[1L]], request)
+  cells <- which(!repeated)
   rows <- matrix(NA_real_, length(treatment$units), length(periods))
   rows[cbind(unit[cells], time[cells])] <- own$y[cells]
   rows <- fill_rows(rows, list(
@@ -94,6 +96,19 @@ roster_covariates <- function(own, people, treatment, request) {
   at <- match(all$unit, units)
   all$unit <- at
   source_covariates(all, times, treatment$T0, people, request)
+}
+
+#' Questions to be asked again, in environments without rows
+#' @noRd
+rows_again <- function(outcome, units, covariates, hide) {
+  force(list(outcome, units, covariates, hide))
+  function(table) roster_rows(table, outcome, units, covariates, hide)
+}
+
+#' @noRd
+ordered_by <- function(ask) {
+  force(ask)
+  function(table) ordered_rows(ask(table))
 }
 
 #' Rows of the treated units, with the largest outcomes first

@@ -238,10 +238,16 @@ seen_facts <- function(part, columns) {
   facts <- part_facts(part, columns)
   if (inherits(part, "dp_table")) {
     part <- with_own_units(part, facts, isTRUE(columns$hide))
-    part <- with_seen(part, function(table) compared_facts(part_facts(table, columns)),
-      compared_facts(facts))
+    part <- with_seen(part, facts_again(columns), compared_facts(facts))
   }
   list(part = part, facts = facts)
+}
+
+#' The question to be asked again, in an environment without rows
+#' @noRd
+facts_again <- function(columns) {
+  force(columns)
+  function(table) compared_facts(part_facts(table, columns))
 }
 
 #' Facts without an order, since the rows of an engine have none

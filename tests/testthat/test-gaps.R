@@ -182,6 +182,15 @@ test_that("with a roster, a donor's rows under the name of a public target are r
   renamed$id[d$k == 10] <- "p40"
   expect_error(of(renamed, protect = "donors"), "treated, has several rows",
     class = "dpsc_error_panel")
+  if (requireNamespace("RSQLite", quietly = TRUE)) {
+    con <- withr::local_db_connection(DBI::dbConnect(RSQLite::SQLite(), ":memory:"))
+    DBI::dbWriteTable(con, "people", renamed)
+    expect_error(
+      dp_synth(y ~ on, dp_table(con, "people", c("id", "t")), epsilon = 40, bounds = c(-2, 2),
+        na = "interpolate", roster = roster, protect = "donors"),
+      "treated, has several rows", class = "dpsc_error_panel"
+    )
+  }
   # Of several rows of a donor the first counts, as before.
   renamed$id[d$k == 10] <- "p11"
   expect_s3_class(of(renamed, protect = "donors"), "dp_synth")

@@ -41,7 +41,8 @@ test_that("a donor with a treated unit's name in other letters is a donor and is
     with_internal("check_treated_units", function(treated) NULL, {
       expect_false(identical(unname(target()), unname(reference)))
     })
-    twice <- rows()
+    expect_error(rows(), "treated, has several rows", class = "dpsc_error_panel")
+    twice <- with_internal("check_target_rows", function(...) NULL, rows())
     expect_identical(twice[at[[1L]], ], twice[at[[2L]], ])
   })
 })
