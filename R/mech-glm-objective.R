@@ -7,8 +7,7 @@ objective_glm <- function() {
     title = "objective perturbation in whitened coordinates", needs = "blocks", person = "blocks",
     weighs = paste(
       "Rows far from the middle have smaller weights, which depend on regressors alone. If the",
-      "model is not exact, coefficients can differ from those of glm() by several standard errors",
-      "(?dp_glm, section \"Estimand\"). "
+      "model is not exact, coefficients can differ from those of glm() by several standard errors. "
     ),
     references = c("kst", "rkw"),
     loss = function(fit, table, delta, others = NULL) {
