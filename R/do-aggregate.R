@@ -44,8 +44,8 @@
 #' @section Intervals: Intervals need the released spread over blocks: method `"winsorised"`, or
 #' `"median"` with `spread`. They are not available if a block contains fewer than 30 people, or if
 #' the number of blocks is too small for the noise. The printed result gives the reason. In
-#' simulations with 10,000 people and epsilon = 1 the coverage was .89 (standard deviations of
-#' lognormal data) to 1.00 (`bench/results/aggregate.csv`). Coverage can be lower than in these
+#' simulations with 10,000 people and epsilon = 1 the coverage was .85 (standard deviations of
+#' lognormal data) to .99 (`bench/results/aggregate.csv`). Coverage can be lower than in these
 #' simulations for a statistic with heavy tails in small samples.
 #'
 #' @param data (`data.frame`, `matrix` or `vector`, PRIVATE)\cr one row or entry per person.
