@@ -355,8 +355,6 @@ estimate_lm <- function(fit) {
     known <- known & !absurd & !impossible_slopes(fit)
     intercept <- all(known)
   } else {
-    # A column without variance has slope 0 and error 0, which is no estimate.
-    known <- known & (unname(diag(sampling))[-1L] > 0 | fit$sigma == 0)
     intercept <- TRUE
   }
   fit$identified <- stats::setNames(c(intercept, known), names[own])
@@ -367,7 +365,21 @@ estimate_lm <- function(fit) {
   }
   fit$coefficients[c(FALSE, absurd)] <- NA
   fit$df.residual <- (fit$release$rows %||% fit$nobs) - length(own)
+  if (!fit$privacy$private) fit <- without_dependent(fit)
   fit$robust <- estimate$robust
+  fit
+}
+
+#' Without privacy, slopes of columns that depend on earlier ones are missing, as in lm()
+#' @noRd
+without_dependent <- function(fit) {
+  lost <- !fit$identified
+  fit$coefficients[lost] <- NA
+  fit$covariance <- lapply(fit$covariance, function(V) {
+    V[lost, ] <- V[, lost] <- NA
+    V
+  })
+  fit$df.residual <- fit$df.residual + sum(lost)
   fit
 }
 

@@ -68,9 +68,10 @@ lm_notes <- function(x) {
         "Their intervals are unbounded."
       }
     ),
-    if (length(lost) && !x$privacy$private) {
-      paste0("Not identified, because the column is constant: ", paste(lost, collapse = ", "), ".")
-    },
+    if (length(lost) && !x$privacy$private) paste0(
+      "Not identified, because the column is constant or a combination of earlier columns: ",
+      paste(lost, collapse = ", "), "."
+    ),
     robust_words(x), wide_lm(x),
     if (x$vcov == "HC" && !x$robust) {
       "Sampling errors of a submodel assume a constant variance, unlike those of the full model."

@@ -3,19 +3,29 @@
 
 #' Public rows in the form of the fit
 #' @return A list: `x`, the model matrix of the rows; `offset`, one number per row; `fit`, the
-#'   linear predictor with the offset, by row name.
+#'   linear predictor with the offset, by row name. Without privacy, columns that depend on earlier
+#'   ones are zero, as in predict.lm().
 #' @noRd
 linear_predictor <- function(object, newdata) {
   check_given(missing(newdata), "newdata", "public rows to predict")
   x <- lm_matrix(object$columns, newdata)[, names(object$coefficients), drop = FALSE]
   offset <- offset_values(object$columns, newdata)
-  fit <- drop(x %*% object$coefficients) + offset
+  slopes <- object$coefficients
+  if (!object$privacy$private) {
+    x[, is.na(slopes)] <- 0
+    slopes[is.na(slopes)] <- 0
+  }
+  fit <- drop(x %*% slopes) + offset
   list(x = x, offset = offset, fit = stats::setNames(fit, rownames(newdata)))
 }
 
 #' Standard errors of linear predictors
 #' @noRd
-predictor_errors <- function(x, covariance) sqrt(rowSums((x %*% covariance) * x))
+predictor_errors <- function(x, covariance) {
+  used <- colSums(x != 0) > 0
+  x <- x[, used, drop = FALSE]
+  sqrt(rowSums((x %*% covariance[used, used, drop = FALSE]) * x))
+}
 
 #' Wald statistic for the hypothesis that coefficients are zero
 #' @param places (`integer`)\cr positions among the coefficients.

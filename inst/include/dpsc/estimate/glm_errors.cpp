@@ -179,11 +179,45 @@ Eigen::MatrixXd parted_information(const Eigen::MatrixXd& noisy, double sd, doub
   return back * values.asDiagonal() * back.transpose();
 }
 
-/// One correction step against the ridge's shrinkage, and none in directions in which only the
+/// Correction of the ridge's shrinkage to second order, and none in directions in which only the
 /// ridge has curvature.
 Eigen::MatrixXd undo_shrinkage(const Eigen::MatrixXd& H, const Eigen::MatrixXd& A, double ridge) {
-  const Eigen::MatrixXd kept = H * A;
-  return Eigen::MatrixXd::Identity(H.rows(), H.cols()) + ridge * A * kept * kept;
+  const Eigen::MatrixXd kept = H * A, lost = ridge * A;
+  const Eigen::MatrixXd I = Eigen::MatrixXd::Identity(H.rows(), H.cols());
+  return I + lost * kept * kept * (I + 3.0 * lost);
+}
+
+/// The first-order correction of theta, for an information that is `scale` times the released one.
+Eigen::VectorXd correction_of(const glm_facts_released& f, const Eigen::MatrixXd& H, double scale) {
+  const Eigen::Index d = f.theta.size();
+  const Eigen::MatrixXd I = Eigen::MatrixXd::Identity(d, d);
+  Eigen::MatrixXd whole = scale * H;
+  if (f.penalty.size() > 0) whole += f.penalty;
+  return (undo_shrinkage(whole, ldlt(whole + f.ridge * I).solve(I), f.ridge) - I) * f.theta;
+}
+
+/// What the whole correction of the shrinkage does to the curvature along itself, minus one. Curvature
+/// follows the mean of a rare outcome, so that the information at the minimiser, which the ridge
+/// draws towards zero, is too large (second order; simulated regressors with the released moments).
+double curvature_change(const glm_facts_released& f, const Eigen::VectorXd& correction) {
+  if (f.family.kind == glm_kind::gaussian || f.penalty.size() > 0) return 0.0;
+  constexpr int draws = 2000;
+  constexpr double step = 1e-3, most = 0.6;
+  public_engine engine;
+  rare_columns normal = f.rare;
+  normal.share.setZero();
+  Eigen::VectorXd xi(f.theta.size());
+  double third = 0.0, second = 0.0;
+  for (int i = 0; i < draws; ++i) {
+    draw_row(normal, Eigen::VectorXd(), Eigen::MatrixXd(), engine, xi);
+    const double w = f.weighting.of(xi.squaredNorm()), t = xi.dot(f.theta);
+    const double u = xi.dot(correction);
+    const double below = f.family.curvature(t - step, 0.0);
+    const double above = f.family.curvature(t + step, 0.0);
+    third += w * (above - below) / (2.0 * step) * u * u * u;
+    second += w * f.family.curvature(t, 0.0) * u * u;
+  }
+  return second > 0.0 ? std::min(most, std::max(-most, third / second)) : 0.0;
 }
 
 /// The covariance of the score from its own noisy second moments: a multiple of the information,
@@ -290,8 +324,16 @@ glm_covariance glm_errors(const glm_facts_released& f) {
   const double least = 0.02 * expected.trace() / static_cast<double>(d);
   glm_covariance out{{}, Eigen::MatrixXd::Zero(d, d), Eigen::MatrixXd::Zero(d, d), {}};
   const weak_basis weak = released ? weak_coefficients(f) : weak_basis();
-  const Eigen::MatrixXd H =
+  const Eigen::MatrixXd found =
       released ? parted_information(f.information, f.information_sd, least, weak) : expected;
+  out.theta = f.theta + correction_of(f, found, 1.0);
+  const double change = curvature_change(f, out.theta - f.theta);
+  // The curvature grows exponentially along the correction: its mean is (exp(a) - 1)/a times that
+  // at the minimiser for a correction of a, and so a solves exp(a) = 1 + change.
+  if (change != 0.0)
+    out.theta = f.theta + correction_of(f, found, change / std::log1p(change));
+  const double kept = std::min(1.0, 1.0 + change);
+  const Eigen::MatrixXd H = kept * found;
   Eigen::MatrixXd scores;
   const double dispersion = f.scores.size() > 0 ? dispersion_of(f.scores.trace(), H, score) : 1.0;
   if (f.scores.size() == 1) {
@@ -313,8 +355,9 @@ glm_covariance glm_errors(const glm_facts_released& f) {
           noisy(i, j) += e;
           if (i != j) noisy(j, i) += e;
         }
-      add_parts(f, parted_information(noisy, std::sqrt(2.0) * f.information_sd, least, weak), score,
-                scores, out);
+      add_parts(f,
+                kept * parted_information(noisy, std::sqrt(2.0) * f.information_sd, least, weak),
+                score, scores, out);
     }
     out.privacy /= information_redraws;
     out.sampling /= information_redraws;
@@ -325,9 +368,6 @@ glm_covariance glm_errors(const glm_facts_released& f) {
         ldlt(H + f.ridge * Eigen::MatrixXd::Identity(d, d)).solve(capped_score(f, dispersion));
     out.privacy += bias * bias.transpose();
   }
-  const Eigen::MatrixXd I = Eigen::MatrixXd::Identity(d, d);
-  const Eigen::MatrixXd whole = f.penalty.size() > 0 ? Eigen::MatrixXd(H + f.penalty) : H;
-  out.theta = undo_shrinkage(whole, ldlt(whole + f.ridge * I).solve(I), f.ridge) * f.theta;
   const double doubt = released ? information_doubt * f.information_sd : 0.0;
   const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> spectrum =
       eigh(released ? shrunk_information(f.information, f.information_sd, least,

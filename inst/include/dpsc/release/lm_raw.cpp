@@ -3,18 +3,43 @@
 
 #include "lm_raw.hpp"
 
+#include <numeric>
+
 #include "../linalg.hpp"
 
 namespace dpsc {
 
+std::vector<int> independent_columns(const Eigen::MatrixXd& covariance,
+                                     const std::vector<int>& kept) {
+  // Rows of the Cholesky factor; the limit is lm()'s for lengths, with the rounding of products.
+  constexpr double own_share = 1e-11;
+  std::vector<int> out;
+  Eigen::MatrixXd factor = Eigen::MatrixXd::Zero(covariance.rows(), covariance.rows());
+  for (int a : kept) {
+    Eigen::VectorXd row = Eigen::VectorXd::Zero(covariance.rows());
+    for (std::size_t k = 0; k < out.size(); ++k) {
+      const auto j = static_cast<Eigen::Index>(k);
+      row[j] = (covariance(a, out[k]) - row.dot(factor.row(j).transpose())) / factor(j, j);
+    }
+    const double own = covariance(a, a) - row.squaredNorm();
+    if (!(own > own_share * covariance(a, a))) continue;
+    const auto j = static_cast<Eigen::Index>(out.size());
+    row[j] = std::sqrt(own);
+    factor.row(j) = row.transpose();
+    out.push_back(a);
+  }
+  return out;
+}
+
 lm_estimate estimate_raw(const Eigen::VectorXd& mean, const Eigen::MatrixXd& covariance,
-                         double rows, const std::vector<int>& kept) {
+                         double rows, const std::vector<int>& wanted) {
+  const std::vector<int> kept = independent_columns(covariance, wanted);
   const Eigen::Index p = mean.size() - 1, q = static_cast<Eigen::Index>(kept.size());
   Eigen::MatrixXd S(q, q);
   Eigen::VectorXd c(q), sd(q);
   for (Eigen::Index i = 0; i < q; ++i) {
     const int a = kept[static_cast<std::size_t>(i)];
-    sd[i] = covariance(a, a) > 0.0 ? std::sqrt(covariance(a, a)) : 1.0;
+    sd[i] = std::sqrt(covariance(a, a));
   }
   for (Eigen::Index i = 0; i < q; ++i) {
     const int a = kept[static_cast<std::size_t>(i)];
@@ -31,7 +56,12 @@ lm_estimate estimate_raw(const Eigen::VectorXd& mean, const Eigen::MatrixXd& cov
   const double df = std::max(1.0, rows - static_cast<double>(q) - 1.0);
   out.residual = left * rows / df;
   out.r_squared = covariance(p, p) > 0.0 ? 1.0 - left / covariance(p, p) : 0.0;
-  out.identified = Eigen::VectorXd::Constant(q, std::numeric_limits<double>::infinity());
+  out.identified = Eigen::VectorXd::Zero(static_cast<Eigen::Index>(wanted.size()));
+  for (std::size_t i = 0, k = 0; i < wanted.size() && k < kept.size(); ++i)
+    if (wanted[i] == kept[k]) {
+      out.identified[static_cast<Eigen::Index>(i)] = std::numeric_limits<double>::infinity();
+      ++k;
+    }
   out.coefficients = Eigen::VectorXd::Zero(p + 1);
   out.privacy = Eigen::MatrixXd::Zero(p + 1, p + 1);
   out.sampling = Eigen::MatrixXd::Zero(p + 1, p + 1);
@@ -76,6 +106,9 @@ raw_columns::raw_columns(const row_source& source, const lm_design& design)
 Eigen::MatrixXd raw_sandwich(const row_source& source, const lm_design& design,
                              const raw_columns& raw, const Eigen::VectorXd& coefficients) {
   const Eigen::Index p = design.p();
+  std::vector<int> all(static_cast<std::size_t>(p));
+  std::iota(all.begin(), all.end(), 0);
+  const std::vector<int> kept = independent_columns(raw.covariance, all);
   const Eigen::VectorXd mean = raw.mean.head(p), slope = coefficients.tail(p);
   Eigen::VectorXd sd = raw.covariance.diagonal().head(p).cwiseSqrt();
   sd = (sd.array() > 0.0).select(sd, 1.0);
@@ -97,16 +130,25 @@ Eigen::MatrixXd raw_sandwich(const row_source& source, const lm_design& design,
   const Eigen::MatrixXd scaled = sd.cwiseInverse().asDiagonal() *
                                  raw.covariance.topLeftCorner(p, p) *
                                  sd.cwiseInverse().asDiagonal();
+  const auto q = static_cast<Eigen::Index>(kept.size());
+  Eigen::MatrixXd own(q, q);
+  for (Eigen::Index i = 0; i < q; ++i)
+    for (Eigen::Index j = 0; j < q; ++j)
+      own(i, j) = scaled(kept[static_cast<std::size_t>(i)], kept[static_cast<std::size_t>(j)]);
+  const Eigen::MatrixXd inverse = q > 0 ? pseudo_inverse(own) : Eigen::MatrixXd(0, 0);
   Eigen::MatrixXd bread = Eigen::MatrixXd::Zero(p + 1, p + 1);
   bread(0, 0) = 1.0;
-  bread.bottomRightCorner(p, p) = pseudo_inverse(scaled);
+  for (Eigen::Index i = 0; i < q; ++i)
+    for (Eigen::Index j = 0; j < q; ++j)
+      bread(1 + kept[static_cast<std::size_t>(i)], 1 + kept[static_cast<std::size_t>(j)]) =
+          inverse(i, j);
   // From (fit at the mean, scaled slopes) to (intercept, slopes).
   Eigen::MatrixXd back = Eigen::MatrixXd::Zero(p + 1, p + 1);
   back(0, 0) = 1.0;
   back.bottomRightCorner(p, p) = sd.cwiseInverse().asDiagonal();
   back.row(0).tail(p) = -mean.cwiseQuotient(sd).transpose();
   const Eigen::MatrixXd half = back * bread;
-  const double df = std::max(1.0, raw.rows - static_cast<double>(p) - 1.0);
+  const double df = std::max(1.0, raw.rows - static_cast<double>(q) - 1.0);
   return half * meat * half.transpose() * (raw.rows / df / (raw.weight * raw.weight));
 }
 

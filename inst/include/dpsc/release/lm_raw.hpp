@@ -14,7 +14,12 @@
 
 namespace dpsc {
 
+/// The columns, in their order, that are no linear combination of a constant and earlier ones.
+std::vector<int> independent_columns(const Eigen::MatrixXd& covariance,
+                                     const std::vector<int>& kept);
+
 /// Ordinary least squares from mean and covariance (divisor `rows`) of raw columns and response.
+/// A column that depends on earlier ones has slope 0 and is not identified.
 lm_estimate estimate_raw(const Eigen::VectorXd& mean, const Eigen::MatrixXd& covariance,
                          double rows, const std::vector<int>& kept);
 
