@@ -353,6 +353,8 @@ estimate_lm <- function(fit) {
   absurd <- fit$privacy$private & beyond_bounds(fit, fit$coefficients[-1L])
   if (fit$privacy$private) {
     known <- known & !absurd & !impossible_slopes(fit)
+    hidden <- !known & fit$plan$located & hidden_columns(fit)
+    absurd <- absurd | hidden
     intercept <- all(known)
   } else {
     intercept <- TRUE
@@ -363,7 +365,8 @@ estimate_lm <- function(fit) {
     fit$coefficients[c(TRUE, estimate$identified <= 1)] <- NA
     fit$sigma <- fit$r.squared <- NA_real_
   }
-  fit$coefficients[c(FALSE, absurd)] <- NA
+  # An unknown slope makes the level at zero unknown, too.
+  fit$coefficients[c(fit$privacy$private && any(hidden), absurd)] <- NA
   fit$df.residual <- (fit$release$rows %||% fit$nobs) - length(own)
   if (!fit$privacy$private) fit <- without_dependent(fit)
   fit$robust <- estimate$robust
@@ -386,12 +389,47 @@ without_dependent <- function(fit) {
 #' Contradictions between a regression's released numbers and its bounds
 #' @noRd
 lm_doubts <- function(fit) {
+  if (!fit$privacy$private) {
+    return(character())
+  }
+  names <- names(fit$coefficients[-1L])
   lost <- fit$plan$located & is.na(fit$coefficients[-1L])
-  wide <- if (fit$privacy$private) names(fit$coefficients[-1L])[impossible_slopes(fit) | lost]
-  c(regression_doubts(fit, fit$sigma), if (length(wide)) paste0(
-    "These slopes are not identified, because they are larger than the bounds allow: ",
-    paste(wide, collapse = ", "), "."
-  ))
+  hidden <- lost & hidden_columns(fit)
+  wide <- names[impossible_slopes(fit) | (lost & !hidden)]
+  c(
+    regression_doubts(fit, fit$sigma),
+    if (length(wide)) paste0(
+      "These slopes are not identified, because they are larger than the bounds allow: ",
+      paste(wide, collapse = ", "), "."
+    ),
+    if (any(hidden)) paste0(
+      "Noise hides that these columns vary at all, so they have no slope: ",
+      paste(names[hidden], collapse = ", "), ". Are the bounds in the units of the data? ",
+      "update() gives the model without them at no cost."
+    )
+  )
+}
+
+#' Columns of numbers whose variance the released moments do not tell from zero
+#'
+#' Nothing limits the slope of such a column: the outcome's standard deviation limits a slope times
+#' the column's own. Columns of levels are limited by the outcome's bounds.
+#' @return One flag for each column with a coefficient.
+#' @noRd
+hidden_columns <- function(fit) {
+  rounds <- fit$release$rounds
+  if (!length(rounds)) {
+    return(logical(length(fit$kept)))
+  }
+  # On the diagonal the noise is sqrt(2) times as large.
+  noise <- 2.5 * sqrt(2) * rounds[[1L]]$sd[[1L]]
+  # With more noise the variance of a usual column, about 1, is not told from zero either.
+  vapply(fit$kept, function(k) {
+    numbers <- vapply(fit$columns$variables[fit$columns$columns[[k]]$variables], function(v) {
+      v$kind != "level"
+    }, NA)
+    all(numbers) && noise < 0.25 && rounds[[1L]]$covariance[k, k] < noise
+  }, NA)
 }
 
 #' Slopes of 0/1 columns that exceed the width of the outcome's bounds and are therefore noise

@@ -76,7 +76,14 @@ regression_doubts <- function(fit, spread = NA_real_) {
   }
   numbers <- lapply(seq_along(fit$columns$variables), function(j) {
     variable <- fit$columns$variables[[j]]
-    if (variable$kind != "level") number_facts(fit, variable, j, spread)
+    is_outcome <- j == length(fit$columns$variables)
+    if (variable$kind == "level") {
+      NULL
+    } else if (is_outcome && isTRUE(fit$family %in% c("binomial", "poisson"))) {
+      outcome_facts(fit, variable)
+    } else {
+      number_facts(fit, variable, j, spread)
+    }
   })
   numbers <- do.call(rbind, numbers)
   doubt_words(numbers %||% data.frame(), few_rows(fit))
@@ -114,6 +121,36 @@ number_facts <- function(fit, variable, j, spread) {
     narrow = (!shared && scale < 0.002 && surely) || (shared && is_outcome && isTRUE(own < 0.002)),
     alone = alone
   )
+}
+
+#' An outcome of a model without a median: its mean, from the intercept's own equation
+#'
+#' At the minimiser the weighted sum of the outcome minus its mean is the intercept's ridge plus
+#' noise. It takes all people with the regressors' mean, so that the mean is known approximately.
+#' @noRd
+outcome_facts <- function(fit, variable) {
+  release <- fit$release
+  level <- release$theta[[1L]]
+  events <- fit$family == "binomial"
+  mean <- if (events) stats::plogis(level) else capped_mean(level, release$span)
+  pull <- release$ridge * level / fit$nobs
+  noise <- release$kappa * sqrt(length(release$theta) + 1) / fit$nobs
+  below <- (variable$upper - mean - pull) / variable$upper
+  noise <- noise / variable$upper
+  # Counts up to a limit are common, and so are frequent events.
+  few <- if (events) 0.01 else 0.02
+  at <- variable$lower == 0 && below - 2 * noise < 0.002 && max(0, below) + 2 * noise < few
+  data.frame(
+    name = variable$name, lower = variable$lower, upper = variable$upper, end = as.numeric(at),
+    narrow = FALSE, alone = at
+  )
+}
+
+#' Mean of capped counts (inst/proofs/glm.md, section 1)
+#' @noRd
+capped_mean <- function(t, cap) {
+  middle <- log(cap / 2)
+  if (t <= middle) exp(t) else cap - cap / 2 * exp(middle - t)
 }
 
 #' Do the residuals around a median at a bound exclude that 3 % of the outcomes lie elsewhere?

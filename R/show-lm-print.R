@@ -49,6 +49,7 @@ lm_heading <- function(x) {
 #' @noRd
 lm_notes <- function(x) {
   lost <- names(x$identified)[!x$identified]
+  unlimited <- x$plan$located & x$privacy$private & is.na(x$coefficients[lost])
   c(
     if (!x$plan$located) bounds_served_note,
     # A missing slope is not shrunk.
@@ -58,7 +59,9 @@ lm_notes <- function(x) {
     ),
     if (length(lost) && x$privacy$private) paste0(
       "Not identified at this budget: ", paste(lost, collapse = ", "), ". ",
-      if (x$plan$located) {
+      if (all(unlimited)) {
+        "They have no estimate."
+      } else if (x$plan$located) {
         paste(
           "Their intervals contain all slopes that are compatible with the noisy moments (with the",
           "p-value of Anderson and Rubin's test), or all slopes that the outcome's standard",

@@ -51,6 +51,36 @@ test_that("dp_lm(), dp_glm() and dp_select() report wrong units and misspelt lev
   expect_match(paste(format(report(fit)), collapse = " "), "units of\\s+the\\s+data")
 })
 
+test_that("dp_glm() reports an outcome whose values all lie beyond their bound, and no usual one", {
+  withr::local_seed(6)
+  n <- 5000
+  data <- data.frame(x = stats::rnorm(n, 50, 10))
+  fitted <- function(y, family, upper) {
+    data$y <- y
+    dp_glm(y ~ x, data, family, epsilon = 2, bounds = list(y = c(0, upper), x = c(0, 100)),
+      control = dp_control(rng = "R")
+    )
+  }
+  wrong <- list(
+    list(rep(1:2, n / 2), "binomial", 1), list(stats::rpois(n, 3) + 1000, "poisson", 10),
+    list(stats::rpois(n, 40), "poisson", 20)
+  )
+  usual <- list(
+    list(stats::rbinom(n, 1, 0.98), "binomial", 1), list(stats::rbinom(n, 1, 0.02), "binomial", 1),
+    list(stats::plogis(stats::rnorm(n, 2)), "binomial", 1),
+    list(pmin(stats::rpois(n, 14), 12), "poisson", 12), list(stats::rpois(n, 8), "poisson", 10)
+  )
+  for (one in wrong) {
+    expect_warning(
+      do.call(fitted, one), "Nearly all values of y are at their bound",
+      class = "dpsc_warning_bounds"
+    )
+  }
+  for (one in usual) {
+    expect_no_warning(do.call(fitted, one), class = "dpsc_warning_bounds")
+  }
+})
+
 test_that("braces in a name run no code and cause no error after the charge", {
   withr::local_options(dpsc_ran = NULL)
   data <- people_of(5000)

@@ -127,13 +127,39 @@ test_that("tests of identified slopes hold their level if another slope is not i
 })
 
 test_that("prints and tables mark slopes that are not identified and name their test", {
-  p <- withr::with_seed(34, wages_of("constant"))
-  fit <- withr::with_seed(34, seeded_moments(wages_formula, p$data, p$bounds, epsilon = 2))
-  expect_false(fit$identified[["lost"]])
-  table <- tidy(fit)
-  expect_identical(table$identified[table$term == "lost"], FALSE)
-  expect_true(all(table$identified[2:5]))
-  text <- paste(utils::capture.output(print(summary(fit))), collapse = " ")
-  expect_match(text, "Not identified at this budget: .*lost")
-  expect_match(text, "Anderson and Rubin's test")
+  for (design in c("constant", "collinear")) {
+    p <- withr::with_seed(34, wages_of(design))
+    fit <- withr::with_seed(34, seeded_moments(wages_formula, p$data, p$bounds, epsilon = 2))
+    expect_false(fit$identified[["lost"]])
+    table <- tidy(fit)
+    expect_identical(table$identified[table$term == "lost"], FALSE)
+    expect_true(all(table$identified[table$term %in% c("age", "school", "gTRUE")]))
+    text <- paste(utils::capture.output(print(summary(fit))), collapse = " ")
+    expect_match(text, "Not identified at this budget: .*lost")
+    missing <- design == "constant"
+    expect_identical(unname(is.na(coef(fit)[c("lost", "age")])), c(missing, FALSE))
+    expect_match(text, if (missing) "They have no estimate" else "Anderson and Rubin's test")
+  }
+})
+
+test_that("a number that noise does not tell from a constant has no slope, and a submodel does", {
+  # Bounds ten thousand times too wide: the slope of .1 was "identified" as 0 with a tiny error.
+  withr::local_seed(35)
+  n <- 5000
+  for (width in c(1e5, 1e6)) {
+    for (k in 1:4) {
+      p <- data.frame(x = stats::rnorm(n, 50, 10), z = stats::rnorm(n))
+      p$y <- 0.1 * p$x + p$z + stats::rnorm(n)
+      bounds <- list(y = c(-50, 50), x = c(0, width), z = c(-5, 5))
+      expect_warning(
+        fit <- dp_lm(y ~ x + z, p, epsilon = 2, bounds = bounds, control = dp_control(rng = "R")),
+        "Noise hides that these columns vary at all, so they have no slope: x"
+      )
+      expect_identical(names(which(is.na(coef(fit)))), c("(Intercept)", "x"))
+      expect_true(is.na(confint(fit)["x", 1L]))
+      part <- stats::update(fit, . ~ z)
+      expect_true(all(part$identified))
+      expect_lt(abs(coef(part)[["z"]] - 1), 4 * sqrt(vcov(part)["z", "z"]))
+    }
+  }
 })

@@ -184,7 +184,7 @@ Eigen::MatrixXd parted_information(const Eigen::MatrixXd& noisy, double sd, doub
 Eigen::MatrixXd undo_shrinkage(const Eigen::MatrixXd& H, const Eigen::MatrixXd& A, double ridge) {
   const Eigen::MatrixXd kept = H * A, lost = ridge * A;
   const Eigen::MatrixXd I = Eigen::MatrixXd::Identity(H.rows(), H.cols());
-  return I + lost * kept * kept * (I + 3.0 * lost);
+  return I + lost * kept * kept * kept * (I + 4.0 * lost);
 }
 
 /// The first-order correction of theta, for an information that is `scale` times the released one.

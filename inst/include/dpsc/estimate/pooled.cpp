@@ -455,6 +455,23 @@ double effective_rows(const lm_pool& pool, double n) {
   return n * std::min(1.0, std::max(least_weight, pool.last().weight));
 }
 
+namespace pooled_detail {
+
+/// Of each slope the least eigenvalue, over noise, of the directions that it depends on.
+Eigen::VectorXd told_by_moments(const lm_pool& pool, const lm_solution& s,
+                                const Eigen::MatrixXd& along) {
+  Eigen::VectorXd out =
+      Eigen::VectorXd::Constant(along.rows(), std::numeric_limits<double>::infinity());
+  for (Eigen::Index i = 0; i < along.rows(); ++i) {
+    const double length = along.row(i).squaredNorm();
+    for (Eigen::Index j = 0; j < along.cols(); ++j)
+      if (along(i, j) * along(i, j) > 0.02 * length) out[i] = std::min(out[i], s.resolved[j]);
+  }
+  return out * pool.floor() / pool.told();
+}
+
+}  // namespace pooled_detail
+
 lm_estimate estimate_full(const lm_pool& pool, const lm_units& units, double rows) {
   const lm_solution s = solve_pool(pool);
   const Eigen::Index p = pool.p();
@@ -466,13 +483,7 @@ lm_estimate estimate_full(const lm_pool& pool, const lm_units& units, double row
   out.residual = unit2 * s.residual;
   const double explained = s.theta.dot(s.covariance * s.theta);
   out.r_squared = explained / (explained + s.residual);
-  out.identified = Eigen::VectorXd::Constant(p, std::numeric_limits<double>::infinity());
-  for (Eigen::Index i = 0; i < p; ++i) {
-    const double length = along.row(i).squaredNorm();
-    for (Eigen::Index j = 0; j < p; ++j)
-      if (along(i, j) * along(i, j) > 0.02 * length)
-        out.identified[i] = std::min(out.identified[i], s.resolved[j]);
-  }
+  out.identified = pooled_detail::told_by_moments(pool, s, along);
   const double excess = robust_excess(pool, units);
   const slope_bias bias = clipping_bias(pool, units, s, rows);
   const Eigen::VectorXd sampled = s.residual / rows * s.values.cwiseInverse();
@@ -528,11 +539,11 @@ lm_estimate estimate_part(const lm_pool& pool, const lm_units& units, double row
   const double left = std::max(total - explained, full.residual);
   out.residual = s * s * left;
   out.r_squared = std::min(1.0, explained / (explained + left));
-  out.identified = Eigen::VectorXd::Constant(q, full.resolved.minCoeff());
   Eigen::MatrixXd privacy = Eigen::MatrixXd::Zero(p, p), sampling = privacy;
   Eigen::VectorXd beta = Eigen::VectorXd::Zero(p);
   // A change of the cross moments moves the part's slopes by `hat`.
   const Eigen::MatrixXd change = hat * C;
+  out.identified = pooled_detail::told_by_moments(pool, full, change * full.directions);
   const slope_bias bias = clipping_bias(pool, units, full, rows);
   const Eigen::MatrixXd noise =
       s * s *

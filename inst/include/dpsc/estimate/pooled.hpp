@@ -80,6 +80,8 @@ struct lm_pool {
   const lm_round& last() const { return rounds.back(); }
   /// Half the edge of the covariance's noise.
   double floor() const { return std::max(sd * std::sqrt(static_cast<double>(p())), 1e-12); }
+  /// Noise along one direction exceeds this in one of 160 releases (standard deviation: sqrt(2) sd).
+  double told() const { return std::max(floor(), 2.5 * std::sqrt(2.0) * sd); }
   /// A round with a much wider clip than the last round has much noisier, or biased, residuals; if
   /// the last rounds are wide because errors are skew, the narrow ones are biased.
   bool left_out(std::size_t t) const {
@@ -143,7 +145,7 @@ struct lm_solution {
   Eigen::MatrixXd directions;  // its eigenvectors
   Eigen::VectorXd values;      // and eigenvalues
   Eigen::VectorXd privacy;     // variance of theta along them
-  Eigen::VectorXd resolved;    // eigenvalues over the edge of the noise: identified above 1
+  Eigen::VectorXd resolved;    // eigenvalues over the floor
   double residual = 0.0;       // variance
   double response = 0.0;       // largest plausible variance of the response
 };
