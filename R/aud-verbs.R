@@ -47,7 +47,8 @@ verb_rows <- function(calls) {
   same <- identical(ran$numbers, attr(calls, "again")$numbers)
   rows <- rbind(rows, summed_row("released numbers, given the noise", 0, if (same) 0 else Inf))
   rows$ratio <- ifelse(rows$observed == 0, 0, rows$observed / rows$declared)
-  rows
+  account <- steps$account
+  account_rows(rows, if (!is.null(account)) c(account, rep(NA, nrow(rows) - length(account))))
 }
 
 #' The declared step of each call, matched by label, otherwise by order if distributions agree,

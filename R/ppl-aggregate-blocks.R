@@ -12,7 +12,8 @@ plain_rows <- function(data) {
     if (!all(ok)) {
       abort(c(
         "Columns of {.arg data} must be plain vectors, factors or dates.",
-        x = "{.code {names(data)[!ok]}} {?is/are} of another class."
+        x = "{.code {names(data)[!ok]}} {?is/are} of another class.",
+        i = "Convert a difference of times by {.code as.numeric(x, units = \"hours\")}."
       ), "data")
     }
     names(columns) <- names(data)
@@ -26,16 +27,21 @@ plain_rows <- function(data) {
       dimnames = list(NULL, names)
     ))
   }
-  if (is.atomic(data) && is.null(dim(data)) && !is.null(data)) {
+  if (is.atomic(data) && is.null(dim(data)) && !is.null(data) && !inherits(data, "difftime")) {
     return(stripped_column(data))
   }
   abort(c(
     "{.arg data} must be a data frame, a matrix or a vector, with one row per person.",
-    x = "It is {describe_people(data)}."
+    x = "It is {describe_people(data)}.",
+    i = if (inherits(data, "difftime")) "Convert it by {.code as.numeric(x, units = \"hours\")}."
   ), "data")
 }
 
 stripped_column <- function(x) {
+  # The unit of a time difference may depend on all rows.
+  if (inherits(x, "difftime")) {
+    return(NULL)
+  }
   if (inherits(x, c("factor", "integer64"))) {
     return(if (is.factor(x)) cell_text(x) else cell_numbers(x))
   }

@@ -75,7 +75,8 @@ iso_clock <- "([0-9]{1,2}):([0-9]{2})(:([0-9]{2}([.][0-9]+)?))?"
 #' @noRd
 days_of_text <- function(x) {
   zone <- "(Z|([+-])([0-9]{2}):?([0-9]{2})?)?"
-  pattern <- paste0("^[ \t]*(", iso_day, ")?([T ]?)(", iso_clock, zone, ")?[ \t]*\\z")
+  # Without backtracking into the blanks, whose number may be large.
+  pattern <- paste0("^[ \t]*+(", iso_day, ")?([T ]?)(", iso_clock, zone, ")?[ \t]*+\\z")
   out <- rep(NA_real_, length(x))
   at <- regexpr(pattern, x, perl = TRUE)
   found <- which(at > 0L)

@@ -168,14 +168,17 @@ text_64 <- function(x) {
   out
 }
 
-#' Strings, with missing values in place of strings that no encoding makes readable
+#' Strings in UTF-8, with missing values in place of strings that no encoding makes readable
 #'
-#' R fails when it compares or converts such a string: the error would reveal that a person has such
-#' a cell, and in some messages even its value.
+#' R fails when it compares or converts such a string, or turns a string of another encoding into a
+#' number: the error would reveal that a person has such a cell, and in some messages its value.
 #' @param x (`any`). PRIVATE.
 #' @noRd
 readable <- function(x) {
-  if (is.character(x)) x[!validEnc(x) | Encoding(x) == "bytes"] <- NA_character_
+  if (is.character(x)) {
+    x[!validEnc(x) | Encoding(x) == "bytes"] <- NA_character_
+    x <- enc2utf8(x)
+  }
   x
 }
 
@@ -242,7 +245,7 @@ code_index <- function(x, name) {
     code <- match(code, used)
     missing <- anyNA(code) || anyNA(values)
   } else {
-    plain <- without_attributes(x)
+    plain <- readable(without_attributes(x))
     values <- unique(plain)
     values <- values[order(values, method = "radix")]
     code <- match(plain, values)

@@ -113,7 +113,7 @@ take_given_weights <- function(panel, request) {
   if (inherits(panel$donors, "dp_chunks")) {
     return(weighted_panel(panel, NULL, request))
   }
-  plain <- is_plain_number(x) && is.null(dim(x)) && length(x) == panel$n
+  plain <- is_plain_number(x) && cell_kind(x) == "number" && is.null(dim(x)) && length(x) == panel$n
   if (!plain || !all_finite_cpp(cbind(x))) {
     abort(c(
       "{.arg weights} must be finite numbers, one per donor.",

@@ -9,8 +9,10 @@
 #' register, a study protocol or a calendar, not from the observed rows.
 #'
 #' @param unit (`vector`)\cr every unit of the panel once, as in the data's column of units. Names
-#'   of protected people are used for matching and are not stored. No donor may have the name of a
-#'   treated unit with public data: several rows of this unit in one period cause an error.
+#'   of protected people are used for matching and are not stored. The guarantee assumes that every
+#'   person's rows stand under the person's own name, which is not checked: rows under another name
+#'   change the rows of two people, and under the name of a public treated unit they are public.
+#'   Several rows of such a unit in one period cause an error.
 #' @param from (`vector`, one per unit)\cr the period from which the unit is treated; `NA` for
 #'   donors. Different values mean several adoption dates, see [dp_cohorts].
 #' @param periods (`vector`)\cr all periods in order, at least three, as in the data's column of
@@ -57,10 +59,10 @@ dp_roster <- function(unit, from, periods, ...) door("dp_roster", {
 #' A column of a roster as values that can be matched, or `NULL`
 #' @noRd
 roster_column <- function(x) {
-  if (cell_kind(x) == "factor") return(as.character(attr(x, "levels"))[factor_codes(x)])
+  if (cell_kind(x) == "factor") return(cell_text(x))
   plain_type <- is.character(x) || is.logical(x) || is_plain_number(x)
   if (!is.null(attr(x, "dim")) || !plain_type) return(NULL)
-  plain <- without_attributes(x)
+  plain <- readable(without_attributes(x))
   attributes(plain) <- known_attributes(x)
   plain
 }

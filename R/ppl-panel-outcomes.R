@@ -128,7 +128,7 @@ formula_panel <- function(formula, people, request, own = NULL) {
   }
   panel$predictors <- found$predictors
   panel$regressors <- found$covariates
-  panel$assumes <- assumptions_of(people$data)
+  panel$assumes <- assumptions_of(people$data, people$roster)
   panel$bounds <- outcome$limits
   panel$limits <- if (is.call(left)) limits$outcome
   if (is.null(request$weights)) panel else take_weights(panel, request)

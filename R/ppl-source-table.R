@@ -318,8 +318,17 @@ print.dp_source <- function(x, ...) say_lines(x, source_words(x))
 #'
 #' The words are PUBLIC, since they depend on the form of the source and never on its rows. A check
 #' for people in two sources would reveal information about people.
+#' @param roster (`dp_roster` or `NULL`).
 #' @noRd
-assumptions_of <- function(x) {
+assumptions_of <- function(x, roster = NULL) {
+  if (!is.null(roster)) {
+    # Whatever a repeated cell counts, rows under another identifier change two people's rows.
+    own <- paste(
+      "each person's rows stand under the person's own identifier of the roster, which is not",
+      "checked"
+    )
+    return(paste(c(assumptions_of(x), own), collapse = "; "))
+  }
   if (!inherits(x, "dp_source")) {
     return(NULL)
   }

@@ -524,3 +524,22 @@ test_that("a statistic that always fails causes a warning, and results take the 
   plain <- seeded_aggregate(stats::runif(9000), q, lower = c(0, 0), upper = 1, epsilon = 2)
   expect_named(coef(plain), c("statistic1", "statistic2"))
 })
+
+test_that("a difference of times, whose unit one person may change, is refused", {
+  start <- as.POSIXct("2024-01-01", tz = "UTC") + 1:2000
+  stay <- (start + 5000) - start
+  refused <- function(data) {
+    expect_error(
+      dp_aggregate(data, function(p) stats::median(as.numeric(unlist(p))), lower = 0, upper = 100,
+        epsilon = 5),
+      "units = \"hours\"", class = "dpsc_error_data"
+    )
+  }
+  refused(stay)
+  refused(data.frame(stay))
+  expect_error(
+    dp_synth(matrix(stats::runif(16000), 2000), target = stats::runif(8), T0 = 5, epsilon = 5,
+      bounds = c(0, 1), weights = stay, max_weight = 20),
+    "finite numbers, one per donor", class = "dpsc_error_argument"
+  )
+})

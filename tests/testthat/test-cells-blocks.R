@@ -316,3 +316,38 @@ test_that("in blocks levels that a reader may take for gaps are refused before a
   }
   expect_identical(read, 0L)
 })
+
+test_that("a cell in another encoding, or with many blanks, changes only its own row", {
+  words <- c("\u00d6zt\u00fcrk Ali", "\u00e9", "\u00a07", "\u0661\u0662")
+  n <- 400L
+  b <- list(y = c(0, 1), g = c("a", "b"))
+  A <- data.frame(y = seq_len(n) / n, g = rep(c("a", "b"), n / 2), id = as.character(seq_len(n)))
+  verbs <- list(
+    function(d) dp_lm(y ~ g, blocks_of(d), epsilon = 5, bounds = b),
+    function(d) dp_lm(y ~ g, blocks_of(d), epsilon = 5, bounds = b, subset = g == "a"),
+    function(d) dp_lm(y ~ g, blocks_of(d), epsilon = 5, bounds = b, person = ~id),
+    function(d) dp_lm(y ~ g, dp_sources(list(d)), epsilon = 5, bounds = b),
+    function(d) dp_describe(~ y + g, blocks_of(d), epsilon = 5, bounds = b),
+    function(d) {
+      update(dp_online(y ~ g, epsilon = 5, horizon = n, bounds = b, batch = TRUE), d)
+    },
+    function(d) {
+      update(dp_stream_count(epsilon = 5, horizon = n, categories = c("a", "b")), d$g)
+    }
+  )
+  blocks_of <- function(d) dp_chunks(list(d[1:200, ], d[201:400, ]))
+  for (word in words) {
+    marked <- suppressWarnings(iconv(word, "UTF-8", "latin1"))
+    for (cell in unique(c(word, marked[!is.na(marked)]))) {
+      B <- A
+      B$g[[1L]] <- B$id[[1L]] <- cell
+      for (verb in verbs) expect_no_error(suppressWarnings(verb(B), classes = "dpsc_warning"))
+      expect_identical(cells_of_text(enc2utf8(cell))$text, cells_of_text(readable(cell))$text)
+    }
+  }
+  B <- A
+  B$g[[1L]] <- paste0(strrep(" ", 8000), "x")
+  withr::local_options(warn = 2)
+  expect_identical(days_of_text(c(B$g[[1L]], "2020-01-01")), c(NA, 18262))
+  expect_no_error(suppressWarnings(verbs[[1L]](B), classes = "dpsc_warning"))
+})

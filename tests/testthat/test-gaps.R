@@ -194,4 +194,40 @@ test_that("with a roster, a donor's rows under the name of a public target are r
   # Of several rows of a donor the first counts, as before.
   renamed$id[d$k == 10] <- "p11"
   expect_s3_class(of(renamed, protect = "donors"), "dp_synth")
+  # Such rows change two rows, so that the guarantee names what it assumes.
+  fit <- suppressWarnings(
+    dp_synth(y ~ on, d, c("id", "t"), epsilon = 40, bounds = c(-2, 2), na = "interpolate",
+      roster = roster, protect = "donors")
+  )
+  expect_match(fit$release$privacy$assumes, "person's own identifier of the roster")
+  expect_output(print(fit), "own identifier")
+})
+
+test_that("with a roster or without, an identifier that nothing can read is nobody's, or refused", {
+  people <- enc2utf8(sprintf("z\u00e9%02d", 1:61))
+  d <- expand.grid(t = 1:8, k = 1:61)
+  d$y <- sin(d$k * d$t)
+  d$on <- as.integer(d$k == 61 & d$t > 5)
+  d$id <- iconv(people, "UTF-8", "latin1")[d$k]
+  roster <- dp_roster(people, ifelse(1:61 == 61, 6L, NA), 1:8)
+  of <- function(data, ...) {
+    withr::local_seed(2)
+    suppressWarnings(dp_synth(y ~ on, data, c("id", "t"), epsilon = 10, bounds = c(-1, 1),
+      protect = "donors", control = dp_control(rng = "R"), ...))
+  }
+  usual <- of(d, na = "interpolate", roster = roster)
+  gone <- of(d[d$k != 10, ], na = "interpolate", roster = roster)
+  for (mark in c("bytes", "unknown")) {
+    lost <- rep("p\xff", 8)
+    Encoding(lost) <- mark
+    e <- d
+    e$id[e$k == 10] <- lost
+    expect_equal(tidy(of(e, na = "interpolate", roster = roster)), tidy(gone))
+    expect_error(of(e), class = "dpsc_error_panel")
+    # One person's cell does not decide how the names of others are compared.
+    both <- d
+    both$id[both$t > 4] <- people[both$k[both$t > 4]]
+    expect_equal(tidy(of(both)), tidy(of(d)))
+  }
+  expect_false(isTRUE(all.equal(tidy(usual), tidy(gone))))
 })
