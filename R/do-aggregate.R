@@ -154,8 +154,10 @@ dp_aggregate <- function(data, statistic, blocks = NULL, lower, upper, epsilon, 
   if (!is.null(example)) limits$names <- check_example(statistic, example, limits)
   refuse_source(data, record$needs, "{.fn dp_aggregate}")
   person <- check_person(person, record, method, data)
-  data <- plain_rows(data)
-  rows <- rows_of_people(data, person)
+  given <- data
+  data <- plain_rows(given)
+  # Plain numbers would merge people whose 64-bit identifiers differ in the last digits.
+  rows <- rows_of_people(if (is.null(person$column)) data else given, person)
   public <- c(budget, list(budget = budget, chosen = chosen, statistic = statistic))
   public["person"] <- list(person)
   public$facts_of <- function(method, spread) {
@@ -214,7 +216,7 @@ aggregate_limits <- function(lower, upper, fallback) {
         "{.arg lower} and {.arg upper} must contain one finite limit per statistic, with each",
         "lower limit below the upper limit."
       ),
-      x = "They are {describe(lower)} and {describe(upper)}."
+      x = "They are {describe_value(lower)} and {describe_value(upper)}."
     ), "bounds")
   }
   given <- names(lower) %||% names(upper)
@@ -228,7 +230,7 @@ aggregate_limits <- function(lower, upper, fallback) {
       !all(is.finite(fallback)) || any(fallback < lower | fallback > upper)) {
     abort(c(
       "{.arg fallback} must be numbers within the limits, one per statistic.",
-      x = "It is {describe(fallback)}."
+      x = "It is {describe_value(fallback)}."
     ), "bounds")
   }
   list(

@@ -188,7 +188,7 @@ check_quantiles <- function(quantiles) {
   if (!isTRUE(ok)) {
     abort(c(
       "{.arg quantiles} must be multiples of 0.001 above 0 and below 1.",
-      x = "It is {describe(quantiles)}."
+      x = "It is {describe_value(quantiles)}."
     ), "argument")
   }
   as.integer(sort(unique(c(thousandths, 250, 500, 750))))

@@ -196,7 +196,7 @@ plan_groups <- function(T0, T1, size, protect) {
   if (!fits) {
     abort(c(
       "{.arg T0} must be a whole number, at least 2, or several different such numbers.",
-      x = "It is {describe(T0)}.",
+      x = "It is {describe_value(T0)}.",
       i = "With several adoption dates, give the number of periods before each date."
     ), "argument")
   }
@@ -214,7 +214,7 @@ check_plan_size <- function(size, dates, protect) {
   if (protect == "everyone" && any(size < 2)) {
     abort(c(
       "{.code protect = \"everyone\"} needs a group of treated people: give its {.arg size}.",
-      x = "{.arg size} is {describe(size)}.",
+      x = "{.arg size} is {describe_value(size)}.",
       i = "An estimate that protects a single person reveals nothing about that person."
     ), "argument")
   }

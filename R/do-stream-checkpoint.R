@@ -132,7 +132,7 @@ resume_stream <- function(file) door("resume_stream", {
 
 check_file <- function(file) {
   if (!is_name(file)) {
-    abort("{.arg file} must be a path. It is {describe(file)}.", "argument")
+    abort("{.arg file} must be a path. It is {describe_value(file)}.", "argument")
   }
   file
 }

@@ -107,7 +107,7 @@ stream_table.dp_stream_sum <- function(stream, newdata) {
   if (stream$learner$method == "count" && length(names) > 1L) {
     if (!is.atomic(newdata) || is.null(newdata) || length(dim(newdata))) {
       abort(c(
-        "A count in categories needs a vector.", x = "It is {describe_people(newdata)}."
+        "A count in categories needs a vector.", x = "It is {describe(newdata)}."
       ), "data")
     }
     # A batch may be one person, so a cell of any class is counted, or is outside all categories.
@@ -129,7 +129,7 @@ stream_table.dp_stream_sum <- function(stream, newdata) {
       (!is.matrix(newdata) && length(names) != 1L)) {
     abort(c(
       "The rows must be numeric, with one column for each of {.code {names}}.",
-      x = "They are {describe_people(newdata)}."
+      x = "They are {describe(newdata)}."
     ), "data")
   }
   attr(newdata, "dim") <- NULL

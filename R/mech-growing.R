@@ -23,7 +23,7 @@ check_monitor <- function(monitor) {
   if (!number) {
     abort(c(
       "{.arg monitor} must be the number of further periods to pay for, from 1 to 1,000.",
-      x = "It is {describe(monitor)}."
+      x = "It is {describe_value(monitor)}."
     ), "monitor")
   }
   as.integer(monitor)

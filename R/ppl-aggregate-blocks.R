@@ -32,7 +32,7 @@ plain_rows <- function(data) {
   }
   abort(c(
     "{.arg data} must be a data frame, a matrix or a vector, with one row per person.",
-    x = "It is {describe_people(data)}.",
+    x = "It is {describe(data)}.",
     i = if (inherits(data, "difftime")) "Convert it by {.code as.numeric(x, units = \"hours\")}."
   ), "data")
 }

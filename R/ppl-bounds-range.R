@@ -24,7 +24,7 @@ describe_limits <- function(range) {
   if (is.numeric(range) && !is.object(range) && length(range) == 2L) {
     paste(format(range[[1L]]), "and", format(range[[2L]]))
   } else {
-    describe(range)
+    describe_value(range)
   }
 }
 

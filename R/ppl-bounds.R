@@ -22,7 +22,7 @@ new_bounds <- function(bounds, periods) {
       i = "Take limits from prior knowledge about the outcome, never from the donors' data."
     ), "bounds")
   }
-  if (!is.numeric(bounds)) fail("It is {describe(bounds)}.")
+  if (!is.numeric(bounds)) fail("It is {describe_value(bounds)}.")
   if (is.null(dim(bounds))) {
     if (length(bounds) != 2L) fail("It has length {length(bounds)}.")
     bounds <- matrix(as.double(bounds), periods, 2L, byrow = TRUE)

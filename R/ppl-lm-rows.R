@@ -16,7 +16,7 @@ lm_source <- function(columns, data, choice, clip) {
   }
   if (!is.data.frame(data)) {
     abort(c(
-      "{.arg data} must be a data frame.", x = "It is {describe_people(data)}."
+      "{.arg data} must be a data frame.", x = "It is {describe(data)}."
     ), "data")
   }
   check_classes_fit(columns, data)

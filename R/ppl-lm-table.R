@@ -14,7 +14,7 @@
 lm_table <- function(columns, data, clip, variables = columns$variables) {
   if (!is.data.frame(data)) {
     abort(c(
-      "{.arg data} must be a data frame.", x = "It is {describe_people(data)}."
+      "{.arg data} must be a data frame.", x = "It is {describe(data)}."
     ), "data")
   }
   check_whole_columns(data, "data")

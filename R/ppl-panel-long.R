@@ -148,7 +148,7 @@ check_index <- function(index, data) {
   if (!is.character(index) || length(index) != 2L || anyNA(index)) {
     abort(c(
       "{.arg index} must name two columns of {.arg data}: unit and time.",
-      x = "It is {describe(index)}.", i = mend
+      x = "It is {describe_value(index)}.", i = mend
     ), "panel")
   }
   index <- as.vector(index)

@@ -127,7 +127,7 @@ check_size_value <- function(size) {
 abort_size <- function(size, k = 1L) {
   abort(c(
     "{.arg size} must be the number of people over whom the target is averaged.",
-    x = "It is {describe(size)}.",
+    x = "It is {describe_value(size)}.",
     i = if (k > 1L) "Give one whole number for all {k} treated units, or one number per unit."
   ), "argument")
 }

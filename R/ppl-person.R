@@ -84,7 +84,7 @@ said_person <- function(person) {
 check_frame <- function(block, i) {
   if (!is.data.frame(block)) {
     abort(c(
-      "Every block must be a data frame.", x = "Block {i} is {describe_people(block)}."
+      "Every block must be a data frame.", x = "Block {i} is {describe(block)}."
     ), "data")
   }
 }

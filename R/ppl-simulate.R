@@ -50,7 +50,7 @@ sim_panel <- function(n, T0, T1 = 3, design = c("factor", "linear"), effect = 0,
   if (!is.numeric(effect) || !length(effect) %in% c(1L, T1) || !all(is.finite(effect))) {
     abort(c(
       "{.arg effect} must be one finite number, or one for each of the {T1} treated period{?s}.",
-      x = "It is {describe(effect)}."
+      x = "It is {describe_value(effect)}."
     ), "argument")
   }
   periods <- T0 + T1

@@ -220,7 +220,7 @@ from_text <- function(con, table) {
   if (!inherits(table, "Id") && !is_name(table)) {
     abort(c(
       "{.arg table} must be a table's name, a {.fn DBI::Id} or {.fn DBI::SQL}.",
-      x = "It is {describe(table)}."
+      x = "It is {describe_value(table)}."
     ), "argument")
   }
   as.character(DBI::dbQuoteIdentifier(con, table))
@@ -231,7 +231,7 @@ new_table <- function(con, from, index, outcome, compute, calibrate, block, grou
   compute <- check_choice(compute, c("here", "database"))
   if (!is.null(index) && !(is.character(index) && length(index) == 2L && !anyNA(index))) {
     abort(c(
-      "{.arg index} must name two columns: unit and time.", x = "It is {describe(index)}.",
+      "{.arg index} must name two columns: unit and time.", x = "It is {describe_value(index)}.",
       i = "Write, for instance, {.code index = c(\"store\", \"week\")}."
     ), "argument")
   }

@@ -166,7 +166,7 @@ new_outcome <- function(expression, bounds, family, intercept) {
   } else if (!isTRUE(all.equal(as.numeric(found), c(0, 1)))) {
     abort(c(
       "A binomial outcome must be 0 or 1, TRUE or FALSE, or one of two levels.",
-      x = "The bounds of {.code {name}} are {describe(found)}."
+      x = "The bounds of {.code {name}} are {describe_value(found)}."
     ), "bounds")
   }
   out
@@ -193,7 +193,7 @@ column_names <- function(column, intercept) {
 table_of_rows <- function(columns, data, outcome = TRUE, batch = TRUE) {
   if (!is.data.frame(data)) {
     abort(c(
-      "The rows must be a data frame.", x = "They are {describe_people(data)}."
+      "The rows must be a data frame.", x = "They are {describe(data)}."
     ), "data")
   }
   check_whole_columns(data, "data")

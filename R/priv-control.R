@@ -93,7 +93,7 @@ print.dp_control <- function(x, ...) {
   cat("Settings of a private fit (NULL: the public default)\n")
   for (name in names(x)) {
     value <- x[[name]]
-    text <- if (is.list(value)) paste("a list of", length(value)) else describe(value)
+    text <- if (is.list(value)) paste("a list of", length(value)) else describe_value(value)
     cat("  ", formatC(name, width = -12L), " ", text, "\n", sep = "")
   }
   invisible(x)

@@ -63,7 +63,7 @@ is_outside <- function(ledger) isTRUE(ledger$outside)
 
 check_string <- function(x, arg, empty = FALSE) {
   if (!is.character(x) || length(x) != 1L || is.na(x) || !(empty || nzchar(x))) {
-    abort(c("{.arg {arg}} must be one string.", x = "It is {describe(x)}."), "argument")
+    abort(c("{.arg {arg}} must be one string.", x = "It is {describe_value(x)}."), "argument")
   }
   x
 }

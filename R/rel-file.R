@@ -402,6 +402,6 @@ same_values <- function(x, y) {
 
 check_path <- function(path) {
   if (!is_name(path)) {
-    abort(c("{.arg path} must name one file.", x = "It is {describe(path)}."), "argument")
+    abort(c("{.arg path} must name one file.", x = "It is {describe_value(path)}."), "argument")
   }
 }

@@ -81,7 +81,7 @@ check_participation <- function(participation) {
   if (!ok) {
     abort(c(
       "{.arg participation} must be two numbers with names, {.code c(times = , apart = )}.",
-      x = "It is {describe(participation)}."
+      x = "It is {describe_value(participation)}."
     ), "argument")
   }
   times <- participation[["times"]]

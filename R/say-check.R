@@ -104,7 +104,7 @@ check_number <- function(x, min = -Inf, max = Inf, open = character(), infinite 
     range <- describe_range(min, max, open, infinite)
     abort(c(
       "{.arg {arg}} must be one number{range}.",
-      x = "It is {describe(x)}."
+      x = "It is {describe_value(x)}."
     ), "argument")
   }
   as.double(x)
@@ -126,7 +126,7 @@ check_count <- function(x, min = 0, max = Inf, arg = rlang::caller_arg(x)) {
     range <- describe_range(min, max, character(), FALSE)
     abort(c(
       "{.arg {arg}} must be one whole number{range}.",
-      x = "It is {describe(x)}."
+      x = "It is {describe_value(x)}."
     ), "argument")
   }
   as.double(x)
@@ -138,7 +138,7 @@ check_count <- function(x, min = 0, max = Inf, arg = rlang::caller_arg(x)) {
 #' @noRd
 check_flag <- function(x, arg = rlang::caller_arg(x)) {
   if (!isTRUE(x) && !isFALSE(x)) {
-    abort(c("{.arg {arg}} must be TRUE or FALSE.", x = "It is {describe(x)}."), "argument")
+    abort(c("{.arg {arg}} must be TRUE or FALSE.", x = "It is {describe_value(x)}."), "argument")
   }
   x
 }
@@ -156,7 +156,7 @@ check_choice <- function(x, choices, arg = rlang::caller_arg(x)) {
   if (!rlang::is_string(x, choices)) {
     abort(c(
       "{.arg {arg}} must be one of {.or {.val {choices}}}.",
-      x = "It is {describe(x)}."
+      x = "It is {describe_value(x)}."
     ), "argument")
   }
   x
@@ -306,25 +306,28 @@ passed_by_tables <- c(
 # `door`, the wrapper of the exported function, adds the name of the verb's help page.
 help_words <- "The help page lists the arguments."
 
-#' Describe an argument's value: a scalar in full, a larger object by its type and size
+#' Describe an argument by its type and size, without any value: a slip may put people's values, or
+#' a number computed from them, in the place of any argument
 #' @noRd
 describe <- function(x) {
-  if (is.atomic(x) && length(x) == 1L && !is.object(x)) {
-    if (is.character(x)) paste0("\"", cli::ansi_strtrim(x, 40L), "\"") else format(x)
-  } else {
-    describe_people(x)
-  }
-}
-
-#' Describe an invalid argument for people's rows, without any value
-#' @noRd
-describe_people <- function(x) {
   if (is.null(x)) {
     "NULL"
   } else if (is.atomic(x) && is.null(dim(x))) {
     paste0("a vector of type ", class(x)[[1L]], " and length ", length(x))
   } else {
     paste0("an object of class ", class(x)[[1L]])
+  }
+}
+
+#' Describe a public number, flag or word in full, and a larger object by its type and size
+#' @noRd
+describe_value <- function(x) {
+  if (!is.atomic(x) || length(x) != 1L || is.object(x)) {
+    describe(x)
+  } else if (is.character(x)) {
+    paste0("\"", cli::ansi_strtrim(x, 40L), "\"")
+  } else {
+    format(x)
   }
 }
 

@@ -52,7 +52,7 @@ summary.dp_pdp <- function(object, epsilon = NULL, probs = c(0, 0.05, 0.25, 0.5,
   check_no_dots(...)
   if (!is.numeric(probs) || anyNA(probs) || any(probs < 0 | probs > 1)) {
     abort(c(
-      "{.arg probs} must be numbers from 0 to 1.", x = "It is {describe(probs)}."
+      "{.arg probs} must be numbers from 0 to 1.", x = "It is {describe_value(probs)}."
     ), "argument")
   }
   epsilon <- if (is.null(epsilon)) {

@@ -252,6 +252,22 @@ test_that("64-bit integers become the numbers that they represent, not doubles o
   expect_identical(plain_rows(long), c(3, 2^53, -5, NA))
 })
 
+# Plants faults 126.
+test_that("64-bit identifiers that differ in the last digits are different people", {
+  skip_if_not_installed("bit64")
+  rows <- data.frame(y = rep(c(0, 1), 200))
+  # One person is different in the second table; the number of people is public, and stays.
+  rows$id <- bit64::as.integer64("90000000000000000") + rep(0:199, 2L)
+  other <- rows
+  other$id[c(7, 207)] <- bit64::as.integer64("77")
+  people <- function(rows) {
+    nobs(dp_aggregate(rows, function(p) mean(p$y), lower = 0, upper = 1, epsilon = 1, blocks = 5,
+      person = ~id))
+  }
+  expect_equal(people(rows), 200)
+  expect_equal(people(other), 200)
+})
+
 test_that("messages and errors of a user's statistic are suppressed and cannot end the call", {
   people <- seq(0.5, 100, length.out = 200)
   secret <- "of person 99"

@@ -304,3 +304,29 @@ test_that("format_line() formats templates of errors as cli does", {
     if (!is.null(written)) expect_identical(dpsc:::format_line(form, scope), written, label = form)
   }
 })
+
+# A slip puts a number computed from everybody, or a person's text, where rows or code belong.
+# Plants faults 127.
+test_that("errors show no single number or text in the place of people, a formula or code", {
+  d <- data.frame(y = stats::runif(500), x = stats::runif(500), who = paste0("person", 1:500))
+  of <- list(y = c(0, 1), x = c(0, 1))
+  said <- function(call) {
+    message <- conditionMessage(tryCatch(call, dpsc_error = identity))
+    expect_no_match(message, "0[.][0-9]{3}|person1", label = message)
+    expect_match(message, "a vector of type", fixed = TRUE)
+  }
+  said(dp_aggregate(d, mean(d$y), lower = 0, upper = 1, epsilon = 1))
+  said(dp_glm(y ~ x, d, "gaussian", epsilon = 1, bounds = of, offset = mean(d$x)))
+  said(dp_chunks(mean(d$y)))
+  said(dp_synth(mean(d$y), target = 1:5, T0 = 3, epsilon = 1))
+  said(dp_release(d$who[1], target = 1:5, T0 = 3, epsilon = 1, bounds = c(0, 1)))
+  said(dp_lm(mean(d$y), d, epsilon = 1, bounds = of))
+  said(dp_describe(mean(d$y), d, epsilon = 1, bounds = of))
+  said(dp_online(mean(d$y), epsilon = 1, horizon = 9, bounds = of))
+  said(dp_select(mean(d$y)))
+  said(dp_lm(y ~ x, d, epsilon = 1, bounds = of, person = mean(d$y)))
+  said(dp_lm(y ~ x, d, epsilon = 1, bounds = of, ledger = mean(d$y)))
+  said(dp_workers(d$who[1], identity))
+  said(dp_audit(d$who[1], d, d))
+  said(report(d$who[1]))
+})
