@@ -179,8 +179,10 @@ with_outcome <- function(table, outcome) {
 #' @return Columns as SQL.
 #' @noRd
 treated_cells <- function(table, declared, hide) {
+  # A driver may return integers beyond 32 bits as missing.
+  outcome <- sql_cast(table$y, table$dialect$real)
   if (!length(declared)) {
-    return(table$y)
+    return(outcome)
   }
   row <- cell_row(table, names(declared))
   covariates <- vapply(names(declared), function(name) {
@@ -193,14 +195,14 @@ treated_cells <- function(table, declared, hide) {
       return(if (hide && type == "text") carried_text(name, row) else column)
     }
     if (!hide || !(row$dialect$loose || type %in% c("text", "cell"))) {
-      return(column)
+      return(if (type %in% c("number", "exact")) number_column(name, row) else column)
     }
     holds <- vapply(levels, holds_level, "", name = name, row = row)
     # An unknown level counts as the first level.
     paste0("CASE ", paste0("WHEN ", holds, " THEN ", row$quote(levels), collapse = " "), " WHEN ",
       column, " IS NOT NULL THEN ", row$quote(levels[[1L]]), " END")
   }, "")
-  c(table$y, covariates)
+  c(outcome, covariates)
 }
 
 #' Text that every driver can return, whatever a person's cell contains

@@ -83,11 +83,7 @@ plain_frame <- function(x) {
 sql_numbers <- function(con, text, charged = FALSE) {
   row <- run_sql(con, text, TRUE, charged, "A sum")
   if (nrow(row) != 1L) abort_sums(charged)
-  out <- vapply(row, function(x) {
-    x <- as.double(x)
-    # SQL returns NULL for a sum over no rows.
-    if (is.na(x)) 0 else x
-  }, 0)
+  out <- vapply(row, as.double, 0)
   if (!all(is.finite(out)) || !all(out == floor(out)) || any(abs(out) > 2^53)) {
     abort_sums(charged)
   }
@@ -97,6 +93,7 @@ sql_numbers <- function(con, text, charged = FALSE) {
 abort_sums <- function(charged) {
   abort(c(
     "The database that contains the rows did not return whole numbers for sums.",
+    i = "Check how the connection returns large numbers.",
     i = if (charged) charge_stays
   ), c("engine", "panel"))
 }

@@ -102,7 +102,8 @@ first_known <- function(places, place, name, t, dialect) {
 
 #' The difference of two neighbours, or NULL if it overflows
 #'
-#' Neighbours below 2^970, half a step of the largest double, cannot make a difference overflow.
+#' Neighbours below 2^970, half a step of the largest double, cannot make a difference overflow, and
+#' 2^970 itself can, since the sum of the largest double and 2^970 rounds to infinity.
 #' Halves of larger numbers are exact, and their difference is rounded like the difference.
 #' @noRd
 sql_difference <- function(t, dialect) {
@@ -112,7 +113,7 @@ sql_difference <- function(t, dialect) {
   half <- sql_real(.Machine$double.xmax / 2, dialect)
   two <- sql_real(2, dialect)
   paste0(
-    "CASE WHEN ABS(", b, ") > ", large, " AND ABS(", d, ") > ", large, " THEN CASE WHEN ABS(", d,
+    "CASE WHEN ABS(", b, ") >= ", large, " AND ABS(", d, ") >= ", large, " THEN CASE WHEN ABS(", d,
     " / ", two, " - ", b, " / ", two, ") > ", half, " THEN NULL ELSE ", d, " - ", b, " END ELSE ",
     d, " - ", b, " END"
   )

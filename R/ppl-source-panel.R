@@ -158,8 +158,8 @@ part_facts.dp_table <- function(part, columns) {
   treated <- if (!is.null(columns)) indicator_column(table, columns$treated)
   by <- paste(c(time, treated), collapse = ", ")
   counts <- run_sql(con, paste0(
-    "SELECT ", by, ", COUNT(*) AS dpsc_n, COUNT(", unit, ") AS dpsc_u FROM ", table$from,
-    " GROUP BY ", by
+    "SELECT ", by, ", ", sql_count("dpsc_n", table$dialect), ", ",
+    sql_count("dpsc_u", table$dialect, unit), " FROM ", table$from, " GROUP BY ", by
   ), TRUE, what = "Inspecting the periods")
   if (nrow(counts) == 0L) abort("The table has no rows.", "panel")
   # Columns are found by position, since the engine may change their names.

@@ -30,8 +30,7 @@ make_people <- function(table, columns, choice) {
   on.exit(if (!done) close())
   run_sql(con, dialect$make(name, query), what = "Preparing the rows")
   design <- lm_design(columns)
-  counted <- if (design$person) "COUNT(DISTINCT dpsc_p) AS n, COUNT(*) AS m" else "COUNT(*) AS n"
-  n <- sql_numbers(con, paste("SELECT", counted, "FROM", name))
+  n <- sql_numbers(con, sql_size(name, dialect, design$person))
   if (design$person) check_person_rows(n[[2L]])
   done <- TRUE
   list(con = con, name = name, n = n[[1L]], design = design, dialect = dialect, close = close)
@@ -188,9 +187,13 @@ ask_cells <- function(people, cells, charged, query) {
     for (i in seq_along(at)) sums[at[[i]], k] <- sums[at[[i]], k] + counts[[i]]
   }
   counted <- if (people$design$person) {
-    paste("COUNT(DISTINCT dpsc_p) AS n, COUNT(DISTINCT CASE WHEN a > 0 THEN dpsc_p END) AS there")
+    present <- "DISTINCT CASE WHEN a > 0 THEN dpsc_p END"
+    paste0(
+      sql_count("n", people$dialect, "DISTINCT dpsc_p"), ", ",
+      sql_count("there", people$dialect, present)
+    )
   } else {
-    sql_there
+    sql_there(people$dialect)
   }
   text <- paste("SELECT", counted, "FROM", people$name)
   there <- sql_numbers(people$con, text, charged)

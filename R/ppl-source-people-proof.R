@@ -4,7 +4,8 @@
 #'
 #' The test uses about forty rows with ties of the grid and neighbours of ties, values outside the
 #' ranges, the largest and the smallest doubles, missing values, levels that are not public, weights
-#' and products. The integers of the engine must equal the integers of the core.
+#' and products. Copies of one row make sums that do not fit into 32 bits. The integers of the
+#' engine must equal the integers of the core.
 #' @section Errors: `dpsc_error_engine`.
 #' @param person (`flag`)\cr whether the test is for people with several rows.
 #' @noRd
@@ -43,7 +44,13 @@ proof_people <- function(person = FALSE) {
     w = every(c(1, 0.3, 2, 5, 1e-300, 0, -1, 1.9999, 0.1)), stringsAsFactors = FALSE
   )
   rows$y[[9L]] <- NA
-  if (person) rows <- proof_rows_shared(rows)
+  # The products of these rows sum to more than 2^32.
+  large <- rows[rep(40L, 400L), ]
+  if (person) {
+    rows <- proof_rows_shared(rows)
+    large$id <- 2000 + seq_len(nrow(large))
+  }
+  rows <- rbind(rows, large)
   choice <- list(
     subset = quote(!(g == "c" | g == "d") | x > -0.25), weights = quote(w), max_weight = 2
   )

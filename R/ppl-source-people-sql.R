@@ -92,7 +92,22 @@ of_person <- function(design) if (isTRUE(design$person)) "dpsc_p"
 
 # Questions ---------------------------------------------------------------------------------------
 
-sql_there <- "COUNT(*) AS n, SUM(CASE WHEN a > 0 THEN 1 ELSE 0 END) AS there"
+sql_there <- function(dialect, present = "a") {
+  present <- paste("CASE WHEN", present, "> 0 THEN 1 ELSE 0 END")
+  paste0(sql_count("n", dialect), ", ", sql_sum(present, "there", dialect))
+}
+
+#' Query for the number of rows of a temporary table, `n`, or for people with several rows the
+#' number of people and then of rows
+#' @noRd
+sql_size <- function(table, dialect, person = FALSE) {
+  counted <- if (person) {
+    c(sql_count("n", dialect, "DISTINCT dpsc_p"), sql_count("m", dialect))
+  } else {
+    sql_count("n", dialect)
+  }
+  paste("SELECT", paste(counted, collapse = ", "), "FROM", table)
+}
 
 #' Counts of people in cells of equal width of a variable: one row per cell, with its position, from
 #' 0, and its count
@@ -122,7 +137,10 @@ sql_counts <- function(cell, rows, design, dialect) {
   if (isTRUE(design$person)) {
     return(sql_shares(cell, rows, dialect))
   }
-  paste0("SELECT f, COUNT(*) AS k FROM (SELECT ", cell, " AS f FROM ", rows, ") c GROUP BY f")
+  paste0(
+    "SELECT f, ", sql_count("k", dialect), " FROM (SELECT ", cell, " AS f FROM ", rows,
+    ") c GROUP BY f"
+  )
 }
 
 #' Columns of the model e1, e2, ..., the response last, from q1, q2, ...
@@ -214,11 +232,11 @@ sql_limits <- function(value, limits, rows, design, dialect) {
   if (isTRUE(design$person)) {
     return(sql_limit_shares(value, limits, rows, dialect))
   }
+  beyond <- paste("CASE WHEN", value, ">", limits, "THEN 1 ELSE 0 END")
   paste0(
-    "SELECT ", sql_there, ", ", paste0(
-      "SUM(CASE WHEN ", value, " > ", limits, " THEN 1 ELSE 0 END) AS b",
-      seq_along(limits), collapse = ", "
-    ), " FROM ", rows
+    "SELECT ", sql_there(dialect), ", ",
+    paste(sql_sum(beyond, paste0("b", seq_along(limits)), dialect), collapse = ", "),
+    " FROM ", rows
   )
 }
 
@@ -295,6 +313,8 @@ sql_products <- function(table, design, question, dialect) {
     guard <- paste0(squares(summed), " <= ", sql_whole(question$score_limit^2))
   }
   at <- moment_pairs(length(summed))
-  sums <- paste0("SUM(", summed[at$i], " * ", summed[at$j], ") AS g", at$i, "_", at$j)
-  sql_in_parts(sql_there, sums, paste(rows, "WHERE", guard))
+  sums <- sql_sum(
+    paste(summed[at$i], "*", summed[at$j]), paste0("g", at$i, "_", at$j), dialect
+  )
+  sql_in_parts(sql_there(dialect), sums, paste(rows, "WHERE", guard))
 }

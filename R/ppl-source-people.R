@@ -65,6 +65,6 @@ stream_people <- function(table, columns, choice, private) {
     paste(cells, collapse = ", "), " FROM ", table$from
   )
   stream_copied(table, cells, select, "dpsc_r", function(name) {
-    sql_numbers(table$con, paste("SELECT COUNT(*) AS n FROM", name))[[1L]]
+    sql_numbers(table$con, sql_size(name, table$dialect))[[1L]]
   }, function(rows) chosen_rows(columns, rows, choice, private))
 }

@@ -25,11 +25,11 @@ sql_shares <- function(cell, rows, dialect) {
   one <- paste(sql_whole(share_one), "* ")
   part <- paste0(sql_part(paste0(one, "upto"), dialect), " - ",
     sql_part(paste0(one, "(upto - k)"), dialect))
-  paste0("SELECT f, SUM(", part, ") AS k FROM ", upto, " GROUP BY f")
+  paste0("SELECT f, ", sql_sum(part, "k", dialect), " FROM ", upto, " GROUP BY f")
 }
 
 # For a query level with one row per person, where m is the person's number of rows that count.
-sql_people_there <- "COUNT(*) AS n, SUM(CASE WHEN m > 0 THEN 1 ELSE 0 END) AS there"
+sql_people_there <- function(dialect) sql_there(dialect, "m")
 sql_rows_there <- "SUM(CASE WHEN a > 0 THEN 1 ELSE 0 END) AS m"
 
 #' Shares of people beyond limits, in one row
@@ -43,9 +43,11 @@ sql_limit_shares <- function(value, limits, rows, dialect) {
   one <- sql_whole(share_one)
   parts <- vapply(k, function(i) {
     part <- sql_part(paste0(one, " * c", i), dialect)
-    paste0("SUM(CASE WHEN m = 0 THEN 0 ELSE ", one, " - ", part, " END) AS b", i)
+    share <- paste0("CASE WHEN m = 0 THEN 0 ELSE ", one, " - ", part, " END")
+    sql_sum(share, paste0("b", i), dialect)
   }, "")
-  paste0("SELECT ", sql_people_there, ", ", paste(parts, collapse = ", "), " FROM ", people)
+  counts <- c(sql_people_there(dialect), parts)
+  paste("SELECT", paste(counts, collapse = ", "), "FROM", people)
 }
 
 #' Sums over people of means of u u', or of products of mean scores
@@ -82,9 +84,9 @@ sql_mean_scores <- function(u, people, question, dialect) {
   }, ""), " END AS ", g)), people, "p2", dialect)
   at <- moment_pairs(length(u))
   squares <- paste(g, g, sep = " * ", collapse = " + ")
-  paste0("SELECT ", sql_people_there, ", ",
-    paste0("SUM(", g[at$i], " * ", g[at$j], ") AS t", seq_along(at$i), collapse = ", "),
-    " FROM ", means, " WHERE bad = 0 AND ", squares, " <= ", sql_whole(question$score_limit^2))
+  sums <- sql_sum(paste(g[at$i], "*", g[at$j]), paste0("t", seq_along(at$i)), dialect)
+  paste0("SELECT ", sql_people_there(dialect), ", ", paste(sums, collapse = ", "), " FROM ",
+    means, " WHERE bad = 0 AND ", squares, " <= ", sql_whole(question$score_limit^2))
 }
 
 #' A mean of products, unchanged if it is an integer, otherwise shrunk and rounded
@@ -106,8 +108,8 @@ sql_mean_products <- function(count, people, question, dialect) {
     "CASE WHEN m = 0 THEN 0 WHEN rest = 0 THEN ", sql_cast(paste(g, "/ m"), dialect$whole),
     " ELSE ", rounded, " END AS t", seq_len(count)
   )), paste(whole, "WHERE bad = 0"), "p3", dialect)
-  paste0("SELECT ", sql_people_there, ", ",
-    paste0("SUM(t", seq_len(count), ") AS s", seq_len(count), collapse = ", "), " FROM ", made)
+  sums <- sql_sum(paste0("t", seq_len(count)), paste0("s", seq_len(count)), dialect)
+  paste0("SELECT ", sql_people_there(dialect), ", ", paste(sums, collapse = ", "), " FROM ", made)
 }
 
 #' A sum of many terms in brackets, with logarithmic depth

@@ -92,7 +92,7 @@ stream_persons <- function(table, columns, choice, private) {
     quoted(con, columns$person$column), " IS NOT NULL"
   )
   stream_copied(table, cells, select, "dpsc_p", function(name) {
-    found <- sql_numbers(con, paste("SELECT COUNT(DISTINCT dpsc_p) AS n, COUNT(*) AS m FROM", name))
+    found <- sql_numbers(con, sql_size(name, table$dialect, TRUE))
     check_person_rows(found[[2L]])
     found[[1L]]
   }, function(rows) {
@@ -112,10 +112,11 @@ stream_persons <- function(table, columns, choice, private) {
 stream_copied <- function(table, cells, select, key, count, block_of) {
   con <- table$con
   name <- fresh_name(table$dialect)
-  run_sql(con, table$dialect$make(name, select), what = "Preparing the rows")
   close <- function() quiet_sql(con, paste("DROP TABLE", name))
   done <- FALSE
   on.exit(if (!done) close())
+  # An interrupt arrives after the statement.
+  run_sql(con, table$dialect$make(name, select), what = "Preparing the rows")
   if (table$dialect$index) {
     kind <- if (key == "dpsc_r") "CREATE UNIQUE INDEX " else "CREATE INDEX "
     run_sql(con, paste0(kind, name, "_i ON ", name, " (", key, ")"))

@@ -54,6 +54,22 @@ sql_rint <- function(x, dialect) {
 
 sql_cast <- function(x, type) paste0("CAST(", x, " AS ", type, ")")
 
+#' A sum or a count that leaves the engine, as a double, which is exact below 2^53
+#'
+#' A driver may return integers beyond 32 bits as missing. A sum over no rows is 0.
+#' @param x (`character`)\cr summands.
+#' @noRd
+sql_sum <- function(x, name, dialect) {
+  total <- paste0("COALESCE(SUM(", x, "), 0)")
+  paste(sql_cast(total, dialect$real), "AS", name)
+}
+
+#' @param of (`string`)\cr the counted cells, of which NULL is not counted.
+#' @noRd
+sql_count <- function(name, dialect, of = "*") {
+  paste(sql_cast(paste0("COUNT(", of, ")"), dialect$real), "AS", name)
+}
+
 #' A number in steps from a centre, clipped to a limit and rounded
 #'
 #' Distant values are clipped before any multiplication or division, and values next to the centre

@@ -225,14 +225,17 @@ sql_group <- function(unit, cuts, b, groups, dialect, text = FALSE) {
 #' The number of people, the number of people without one finite value in every period and, with
 #' covariates, the number of people with missing covariates
 #' @noRd
-sql_check <- function(table, periods, covariates = 0L) {
+sql_check <- function(table, periods, dialect, covariates = 0L) {
   whole <- paste0("k = ", periods, " AND ok = ", periods, " AND ",
     paste0("q", seq_len(periods + covariates), " IS NOT NULL", collapse = " AND "))
-  paste0(
-    "SELECT COUNT(*) AS n, ",
-    if (covariates > 0L) "SUM(CASE WHEN known = 1 THEN 0 ELSE 1 END) AS missing, ",
-    "SUM(CASE WHEN ", whole, " THEN 0 ELSE 1 END) AS bad FROM ", table
+  failing <- function(condition, name) {
+    sql_sum(paste("CASE WHEN", condition, "THEN 0 ELSE 1 END"), name, dialect)
+  }
+  counts <- c(
+    sql_count("n", dialect), if (covariates > 0L) failing("known = 1", "missing"),
+    failing(whole, "bad")
   )
+  paste("SELECT", paste(counts, collapse = ", "), "FROM", table)
 }
 
 # Questions ---------------------------------------------------------------------------------------
@@ -313,14 +316,14 @@ sql_energy <- function(table, question, dialect) {
   squared <- vapply(pmin(question$squared, 2^62), sql_whole, "")
   kept <- vapply(radii, function(k) {
     energy <- sql_rint(paste0(nn, " * ", sql_real(question$inverse[[k]], dialect)), dialect)
-    paste0(
-      "SUM(CASE WHEN nn <= ", squared[[k]], " THEN ", sql_cast(energy, dialect$small),
-      " ELSE 0 END) AS k", k
-    )
+    sql_sum(paste(
+      "CASE WHEN nn <=", squared[[k]], "THEN", sql_cast(energy, dialect$small), "ELSE 0 END"
+    ), paste0("k", k), dialect)
   }, "")
-  beyond <- paste0("SUM(CASE WHEN nn > ", squared, " THEN 1 ELSE 0 END) AS b", radii)
+  beyond <- paste("CASE WHEN nn >", squared, "THEN 1 ELSE 0 END")
+  beyond <- sql_sum(beyond, paste0("b", radii), dialect)
   paste0(
-    "SELECT COUNT(nn) AS n, ", paste(c(kept, beyond), collapse = ", "), " FROM ",
+    "SELECT ", paste(c(sql_count("n", dialect, "nn"), kept, beyond), collapse = ", "), " FROM ",
     sql_features(table, question$map, dialect)
   )
 }
@@ -356,13 +359,13 @@ sql_moments <- function(table, question, dialect) {
   ), factors, "g", dialect)
   at <- moment_pairs(d)
   sums <- c(
-    paste0("SUM(", w, ") AS s", seq_len(d)),
+    sql_sum(w, paste0("s", seq_len(d)), dialect),
     if (question$kind == "moments") {
-      paste0("SUM(", w[at$i], " * ", w[at$j], ") AS g", at$i, "_", at$j)
+      sql_sum(paste(w[at$i], "*", w[at$j]), paste0("g", at$i, "_", at$j), dialect)
     }
   )
   guard <- paste0(paste(w, w, sep = " * ", collapse = " + "), " <= ", sql_whole(question$limit^2))
-  sql_in_parts("COUNT(*) AS n", sums, paste(clipped, "WHERE", guard))
+  sql_in_parts(sql_count("n", dialect), sums, paste(clipped, "WHERE", guard))
 }
 
 #' Sums over the same rows, in as many queries as the number of sums requires

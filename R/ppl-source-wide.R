@@ -57,7 +57,7 @@ make_wide <- function(table, design, grid, covariates = NULL) {
     if (dialect$index) {
       run_sql(con, paste0("CREATE UNIQUE INDEX ", name, "_r ON ", name, " (r)"))
     }
-    check_wide(con, name, length(periods), columns)
+    check_wide(con, name, length(periods), columns, dialect)
   })
   done <- TRUE
   list(
@@ -84,7 +84,7 @@ fill_wide <- function(table, design, grid, periods, name) {
   for (b in seq_len(groups)) {
     chosen <- if (groups > 1L) sql_group(unit, paste0(name, "_cuts"), b, groups, dialect, text)
     before <- if (b > 1L) {
-      sql_numbers(con, paste("SELECT COUNT(*) AS n FROM", name))[[1L]]
+      sql_numbers(con, sql_size(name, dialect))[[1L]]
     } else {
       0
     }
@@ -124,8 +124,8 @@ keep_rows <- function(table, name, query, first) {
 
 #' The number of people in a wide table, with an error for an incomplete table
 #' @noRd
-check_wide <- function(con, name, periods, columns) {
-  found <- sql_numbers(con, sql_check(name, periods, columns - periods))
+check_wide <- function(con, name, periods, columns, dialect) {
+  found <- sql_numbers(con, sql_check(name, periods, dialect, columns - periods))
   if (columns > periods && found[[2L]] > 0) {
     abort(c(
       "Covariates must be known and finite for everybody before the treatment.",
@@ -160,7 +160,7 @@ cut_units <- function(table, design, name, time, periods, text) {
   con <- table$con
   unit <- unit_column(table)
   from <- donors_from(table, design, paste(time, "=", periods[[1L]]))
-  n <- sql_numbers(con, paste("SELECT COUNT(*) AS n FROM", from))[[1L]]
+  n <- sql_numbers(con, sql_size(from, table$dialect))[[1L]]
   size <- max(1, ceiling(n / table$groups))
   run_sql(con, table$dialect$make(name, sql_cuts(from, unit, size, table$dialect, text)),
     what = "Preparing the donors' rows"

@@ -177,6 +177,26 @@ test_that("SQLite fills gaps with exactly the values of interpolate_rows()", {
   }
 })
 
+test_that("SQLite fills a gap between any two of the largest doubles as interpolate_rows() does", {
+  # Plants faults 112.
+  skip_if_not_installed("RSQLite")
+  step <- 1 + 2^-52
+  ends <- c(.Machine$double.xmax, .Machine$double.xmax / step, 2^970 * c(1, step, 1 - 2^-53), 2^969)
+  pairs <- expand.grid(from = c(ends, -ends), to = c(ends, -ends), gap = 1:3)
+  rows <- matrix(NA_real_, nrow(pairs), 5L)
+  rows[, 1L] <- pairs$from
+  rows[cbind(seq_len(nrow(pairs)), pairs$gap + 2L)] <- pairs$to
+  long <- data.frame(unit = c(row(rows)), week = c(col(rows)), y = c(rows))
+  wide <- make_wide(
+    in_sqlite(sqlite_of(long), outcome = "y"), list(
+      outcome = "y", periods = 1:5,
+      roster = list(units = seq_len(nrow(rows)), T0 = 2, middle = rep(0, 5))
+    ), NULL
+  )
+  withr::defer(wide$close())
+  expect_identical(stream_rows(wide)$reader(1, FALSE), interpolate_rows(rows, 2, rep(0, 5)))
+})
+
 test_that("gaps require a single table, and missing rows of a person change no other row", {
   skip_if_not_installed("RSQLite")
   p <- long_panel(80, 5, 2)

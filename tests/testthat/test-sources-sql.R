@@ -45,7 +45,7 @@ all_queries <- function(dialect) {
     wide = dialect$make("w", sql_wide(
       sales_people, c("1", "2", "3"), grid_of(bounds), dialect
     )),
-    check = sql_check("w", 3), energy = sql_energy("w", questions[[1L]], dialect),
+    check = sql_check("w", 3, dialect), energy = sql_energy("w", questions[[1L]], dialect),
     moments = sql_moments("w", questions[[2L]], dialect), block = sql_block("w", 3, 0, 100),
     sample = sql_sample("w", "kept", 3),
     target_energy = sql_energy("w", questions[[3L]], dialect),
@@ -163,7 +163,7 @@ panel_queries <- function(dialect, gaps) {
   } else {
     sql_wide(sales_people, periods, grid, dialect, more)
   }
-  c(dialect$make("w", query), sql_check("w", 3, 3L))
+  c(dialect$make("w", query), sql_check("w", 3, dialect, 3L))
 }
 
 test_that("queries for panels with covariates or gaps match their snapshots and round cells", {
