@@ -218,9 +218,21 @@ known_covariates <- function(columns, names) {
     levels <- columns$name[startsWith(as.character(columns$name), lead)]
     if (!length(levels)) abort_other_covariates(columns)
     levels <- substring(levels, nchar(lead) + 1L)
-    c(setdiff(c("another", paste(c("not", levels), collapse = " ")), levels)[[1L]], levels)
+    c(other_level(levels), levels)
   })
   rlang::set_names(declared, names)
+}
+
+#' A level that is none of the levels, but of the same type, since the column may contain numbers,
+#' flags or dates
+#' @noRd
+other_level <- function(levels) {
+  candidates <- if (all(levels %in% c("FALSE", "TRUE"))) {
+    c("FALSE", "TRUE")
+  } else if (all(grepl("^[-+]?[0-9]", levels))) {
+    setdiff(0:length(levels), text_numbers(levels))
+  }
+  setdiff(c(candidates, "another", paste(c("not", levels), collapse = " ")), levels)[[1L]]
 }
 
 abort_other_covariates <- function(columns) {

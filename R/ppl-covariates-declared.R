@@ -166,5 +166,6 @@ check_covariate_bounds <- function(x, name) {
       i = "Give {.code c(lower, upper)}, or at least two levels without repetition."
     ), "bounds")
   }
+  if (limits) check_size_of_range(as.double(x), name)
   x
 }

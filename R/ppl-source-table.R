@@ -314,6 +314,11 @@ dp_sources <- function(sources, ...) door("dp_sources", {
 #' @export
 print.dp_source <- function(x, ...) say_lines(x, source_words(x))
 
+# The default method would show rows in memory.
+#' @noRd
+#' @exportS3Method
+format.dp_source <- function(x, ...) source_words(x)
+
 #' Unchecked assumptions of a guarantee over these rows, in words, or `NULL`
 #'
 #' The words are PUBLIC, since they depend on the form of the source and never on its rows. A check

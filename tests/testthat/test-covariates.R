@@ -196,3 +196,13 @@ test_that("invalid covariates raise errors and spend nothing", {
   )
   expect_error(covariate_fit(p, data = varying), "varies within", class = "dpsc_error_covariate")
 })
+
+test_that("limits of a covariate that are too close for computing are refused before the charge", {
+  p <- covariate_panel()
+  p$bounds$x1 <- c(0, 5e-324)
+  ledger <- dp_ledger(10, 1e-3)
+  expect_error(covariate_fit(p, epsilon = 5, ledger = ledger), "1e-100 apart",
+    class = "dpsc_error_bounds"
+  )
+  expect_identical(nrow(as.data.frame(ledger)), 0L)
+})

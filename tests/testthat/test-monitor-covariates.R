@@ -262,3 +262,19 @@ test_that("updates from a table with covariates and gaps equal updates from a da
   expect_identical(grown[[2]], grown[[1]])
   expect_length(grown[[1]]$statistics$monitor$periods, 2)
 })
+
+test_that("an update reads numbers, flags and dates whose levels were given as text", {
+  withr::local_seed(42)
+  p <- growing_covariates()
+  codes <- list(c("1", "2", "3"), c("FALSE", "TRUE"), c("-1", "0", "10"))
+  for (levels in codes) {
+    of <- p
+    of$data$g <- utils::type.convert(levels[match(p$data$g, c("a", "b", "c"))], as.is = TRUE)
+    if (is.logical(of$data$g)) of$data$g[is.na(of$data$g)] <- FALSE
+    start <- covariates_start(of, bounds = c(p$bounds[c("y", "x1")], list(g = levels)))
+    fit <- update(start, until(of, 8))
+    expect_identical(fit$release$panel$covariates, start$release$panel$covariates)
+  }
+  expect_identical(other_level(c("2024-01-01", "0")), "1")
+  expect_identical(other_level("another"), "not another")
+})

@@ -390,6 +390,8 @@ test_that("invalid sources and unsupported requests stop with classed errors", {
   argument(dp_table(con, "sales", c("unit", "week"), compute = "there"))
   argument(dp_sources(list()))
   argument(dp_sources(list("sales")))
+  rows <- data.frame(y = 0.1234567, who = "Anna")
+  expect_identical(format(dp_sources(list(rows))), c("Rows in 1 place", "  Rows in memory"))
   argument(dp_files("nowhere.csv"))
   expect_error(dp_table(con, "sale", c("unit", "week")), class = "dpsc_error_engine")
   # Intervals need rows, but the rows remain at their source.
