@@ -28,7 +28,8 @@ open_donors <- function(donors, public, calibrated) {
   })
 }
 
-#' Open all parts; after any failure, close the parts that are open
+#' Open all parts, the tables of one connection in one state of its database; after any failure,
+#' close the parts that are open
 #' @param open (`function`)\cr a function from a part and `...` to the rows of the part.
 #' @param then (`function`)\cr a function from the list of open parts to the returned value.
 #' @noRd
@@ -36,7 +37,9 @@ open_all <- function(parts, open, ..., then) {
   opened <- list()
   done <- FALSE
   on.exit(if (!done) close_donors(list(parts = opened)))
-  for (part in parts) opened <- c(opened, list(open(part, ...)))
+  in_common_snapshot(parts, function() {
+    for (part in parts) opened <<- c(opened, list(open(part, ...)))
+  })
   out <- then(stats::setNames(opened, names(parts)))
   done <- TRUE
   out

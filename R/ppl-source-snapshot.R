@@ -44,6 +44,30 @@ in_snapshot <- function(table, run) {
   out
 }
 
+#' Run code that opens several parts, with one state of each database of which a connection has
+#' several parts
+#'
+#' Otherwise a person who moves from one table to another in between would be in both or in none.
+#' @param parts (`list`)\cr `dp_table`s and other parts.
+#' @return The value of `run`.
+#' @noRd
+in_common_snapshot <- function(parts, run) {
+  parts <- Filter(function(part) inherits(part, "dp_table"), parts)
+  if (!length(parts)) {
+    return(run())
+  }
+  first <- parts[[1L]]
+  mine <- vapply(parts, function(part) identical(part$con, first$con), NA)
+  inner <- function() in_common_snapshot(parts[!mine], run)
+  if (sum(mine) == 1L) {
+    return(inner())
+  }
+  check_own_process(first)
+  # Every part compares its own facts.
+  first$seen <- NULL
+  in_snapshot(first, inner)
+}
+
 #' Begin a transaction that sees one state of the database
 #' @return `FALSE` if the user's own transaction has this property, or if the engine needs none.
 #' @noRd

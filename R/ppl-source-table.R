@@ -18,7 +18,8 @@
 #'   added, for example the parts of one table or tables in different engines. **Each person must be
 #'   in only one source**. This condition is assumed, not checked, because a person's presence in
 #'   two sources is itself a private fact. A person in k sources is protected only like a group of k
-#'   people.
+#'   people. Tables of one connection are read in one state of the database (Postgres, SQLite); of
+#'   other sources, nobody may move from one to another during a release.
 #' * [dp_workers()]: sources to which only other processes have access.
 #'
 #' @section Two ways to compute: `compute = "here"`: in a temporary table the engine turns long rows

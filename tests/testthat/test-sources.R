@@ -594,6 +594,73 @@ test_that("a release reads one state of a table, or stops because the table chan
   }
 })
 
+test_that("several tables of one connection are read in one state of the database", {
+  # Plants faults 114.
+  p <- long_panel(120, 4, 2)
+  people <- data.frame(id = 1:400, y = stats::runif(400), x = stats::runif(400))
+  both <- two_connections(p$data)
+  units <- setdiff(sort(unique(p$data$unit)), treated_of(p$data))
+  north <- p$data$unit %in% units[1:60]
+  DBI::dbWriteTable(both[[1L]], "p1", p$data[north, ])
+  DBI::dbWriteTable(both[[1L]], "p2", p$data[!north, ])
+  DBI::dbWriteTable(both[[1L]], "q1", people[1:200, ])
+  DBI::dbWriteTable(both[[1L]], "q2", people[201:400, ])
+  # After the first table was copied, people change places.
+  swap <- function(a, b, key, one, two) {
+    texts <- c(
+      "CREATE TEMP TABLE moved AS SELECT * FROM %1$s WHERE %5$s = '%3$s'",
+      "DELETE FROM %1$s WHERE %5$s = '%3$s'",
+      "INSERT INTO %1$s SELECT * FROM %2$s WHERE %5$s = '%4$s'",
+      "DELETE FROM %2$s WHERE %5$s = '%4$s'", "INSERT INTO %2$s SELECT * FROM moved",
+      "DROP TABLE moved"
+    )
+    # Most statements use some of the names.
+    for (text in texts) {
+      text <- suppressWarnings(sprintf(text, a, b, one, two, key))
+      DBI::dbExecute(both[[2L]], text)
+    }
+  }
+  moving <- function(name, move, code) {
+    own <- get(name, asNamespace("dpsc"))
+    count <- 0L
+    out <- with_internal(name, function(...) {
+      value <- own(...)
+      count <<- count + 1L
+      if (count == 1L) move()
+      value
+    }, code)
+    expect_identical(count, 2L)
+    out
+  }
+  in_both <- function(of) dp_sources(lapply(1:2, of))
+  panel <- function(compute) {
+    seeded(in_both(function(i) {
+      in_sqlite(both[[1L]], name = paste0("p", i), compute = compute, calibrate = TRUE)
+    }), protect = "donors")
+  }
+  fit <- function(compute) {
+    coef(seeded(in_both(function(i) dp_table(both[[1L]], paste0("q", i), compute = compute)),
+      formula = y ~ x, fun = dp_lm, bounds = list(y = c(0, 1), x = c(0, 1)), epsilon = 20
+    ))
+  }
+  for (compute in c("here", "database")) {
+    reference <- panel(compute)
+    release <- with_internal("prove_engine", function(table) NULL, moving("make_wide", function() {
+      swap("p1", "p2", "unit", units[[3L]], units[[100L]])
+    }, panel(compute)))
+    expect_identical(release$statistics, reference$statistics)
+    swap("p1", "p2", "unit", units[[100L]], units[[3L]])
+    reference <- fit(compute)
+    step <- if (compute == "here") "stream_copied" else "asked_people"
+    fitted <- moving(step, function() swap("q1", "q2", "id", 3, 300), fit(compute))
+    expect_identical(fitted, reference)
+    swap("q1", "q2", "id", 300, 3)
+  }
+  # The connection is not in a transaction.
+  expect_no_error(DBI::dbBegin(both[[1L]]))
+  DBI::dbRollback(both[[1L]])
+})
+
 test_that("a panel is read in the user's transaction; groups need an engine with transactions", {
   p <- long_panel(60, 4, 2)
   con <- sqlite_of(p$data)
