@@ -109,7 +109,7 @@ interval_widths <- function(intervals, n, epsilon) {
   vapply(intervals, function(e) {
     # The parts of a release that the intervals require.
     release <- list(
-      panel = list(n = n), privacy = list(private = TRUE, epsilon = epsilon),
+      panel = list(n = n, T1 = NROW(e$privacy)), privacy = list(private = TRUE, epsilon = epsilon),
       settings = list(lambda = NULL), statistics = list(
         intervals = c(e$intervals, list(estimator = "ridge"))
       )

@@ -134,8 +134,8 @@ group_scale <- function(e) {
 #' A standard error is `factor * sqrt(floor * variance)`. `floor` raises the variance of one person
 #' to the second moment of placebo errors. The factors contain the scale of the row, and the tails
 #' of the placebo errors of the average, of single periods, and of the largest period.
-#' @return A list: `floor`, `unseen` (from `unseen_variance()`; part of the floor), `average`,
-#'   `period`, `band`; or `reason`, the reason for a missing interval.
+#' @return A list: `floor`, `unseen` (from `unseen_variance()`; part of the floor), and the factors
+#'   of `interval_factors()`; or `reason`, the reason for a missing interval.
 #' @noRd
 interval_spread <- function(release, e, estimator) {
   if (!is.null(release$statistics$reason)) {
@@ -153,26 +153,43 @@ interval_spread <- function(release, e, estimator) {
   if (!is.null(reason)) {
     return(list(reason = reason))
   }
+  factors <- interval_factors(intervals, e$size, release$panel$T1)
+  unseen <- e$unseen %||% 0
   if (e$size > 1) {
+    return(c(list(floor = 1, unseen = unseen), factors))
+  }
+  # The second moment counts as at least half of the standard deviation of its noise.
+  floor <- max(1, (max(intervals$second, intervals$second_sd / 2) + unseen) /
+    mean(e$prediction + e$privacy))
+  c(list(floor = floor, unseen = unseen), lapply(factors, `*`, e$scale))
+}
+
+#' Factors of the average, of a period and of all periods jointly, without the scale of the row
+#'
+#' With one treated period these are three draws of the tail of one number. Their median is less
+#' noisy than each draw, and one factor gives one interval (proofs/gram.md, section 4).
+#' @param T1 (`count`)\cr number of treated periods.
+#' @return A list: `average`, `period`, `band`, and with one period `joint`, the factor for joint
+#'   intervals with periods of other cohorts or with later periods.
+#' @noRd
+interval_factors <- function(intervals, size, T1) {
+  lift <- function(factor, rest) {
+    if (size == 1) return(factor)
     # The tails of a mean of people become lighter with the number of people. The tails of a single
     # period, and of the largest of several periods, become lighter more slowly than the tails of
     # the average.
-    fade <- if (e$size >= group_size) 0 else 1 / sqrt(e$size)
-    lift <- function(factor, rest) 1 + max(0, factor - 1) * fade + rest / e$size
-    band <- lift(intervals$band, 4)
-    return(list(
-      floor = 1, unseen = e$unseen %||% 0, average = lift(intervals$average, 1),
-      period = period_factor(lift(intervals$period, 3), band, release$panel$T1), band = band
-    ))
+    fade <- if (size >= group_size) 0 else 1 / sqrt(size)
+    1 + max(0, factor - 1) * fade + rest / size
+  }
+  band <- lift(intervals$band, 4)
+  if (T1 == 1) {
+    drawn <- stats::median(c(intervals$average, intervals$period, intervals$band))
+    one <- lift(drawn, if (size >= group_size) 3 else 1)
+    return(list(average = one, period = one, band = one, joint = max(one, band)))
   }
   list(
-    # The second moment counts as at least half of the standard deviation of its noise.
-    floor = max(1, (max(intervals$second, intervals$second_sd / 2) + (e$unseen %||% 0)) /
-      mean(e$prediction + e$privacy)),
-    unseen = e$unseen %||% 0,
-    average = e$scale * intervals$average,
-    period = e$scale * period_factor(intervals$period, intervals$band, release$panel$T1),
-    band = e$scale * intervals$band
+    average = lift(intervals$average, 1),
+    period = period_factor(lift(intervals$period, 3), band, T1), band = band
   )
 }
 

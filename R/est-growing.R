@@ -31,6 +31,7 @@ estimate_growing <- function(release, target, size = rep(1, nrow(target)), estim
     e$prediction <-
       group_scale(e) * grown$own * (1 / e$size + (1 + e$leverage) / first$panel$n) +
       carried(e$disagreement, grown$left) + grown$model
+    e$spread$band <- e$spread$joint %||% e$spread$band
     e
   })
 }

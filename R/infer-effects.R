@@ -208,8 +208,8 @@ allowed_effects <- function(fit) {
 }
 
 #' Test for an effect in any period, by the calibrated tail of the largest standardised effect
-#' @return A list with `statistic` (the largest effect divided by its standard error), `periods` and
-#'   `p.value`; or `NULL` without intervals.
+#' @return A list with `statistic` (the largest effect divided by its standard error for joint
+#'   intervals), `periods` and `p.value`; or `NULL` without intervals.
 #' @noRd
 any_effect_test <- function(fit, i = 1L) {
   if (!is.null(missing_interval(fit, i)) || isTRUE(fit$spread[[i]]$raw)) {

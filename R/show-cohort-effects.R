@@ -160,9 +160,13 @@ cohort_tails <- function(fit, error) {
   single <- fit$size[[1L]] == 1
   intervals <- fit$release$statistics$intervals
   # For one person the spread includes the scale of the person's row.
-  scale <- if (single) spread$average / intervals$average else 1
+  scale <- if (single) {
+    spread$average / interval_factors(intervals, 1, T1)$average
+  } else {
+    1
+  }
   tail <- c(spread$average, rep(spread$period, T1)) / scale
-  band <- c(spread$average, rep(spread$band, T1)) / scale
+  band <- c(spread$average, rep(spread$joint %||% spread$band, T1)) / scale
   # An average may use a second moment below the prediction from the moments. It must not use a
   # single tail below one, since rare large errors are more frequent in an average of people.
   known <- 1

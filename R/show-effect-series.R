@@ -114,20 +114,15 @@ within_limits <- function(limits) {
   limits
 }
 
-#' Limits of the sums of the effects, in the same proportions as the limits of the average
+#' Limits of the sums of the effects, in proportions between the limits of the first period, which
+#' is the first sum, and the limits of the average, which is proportional to the last sum
 #' @param table (`data.frame`)\cr from [effect_limits()], pointwise.
 #' @noRd
 cumulative_limits <- function(fit, table, level, simultaneous) {
   rows <- table$term != "average"
   target <- factor(table$target, levels = unique(table$target))
   total <- stats::ave(table$estimate[rows], target[rows], FUN = cumsum)
-  average <- table[!rows, ]
-  modelled <- unlist(lapply(seq_len(nrow(fit$target)), function(i) {
-    model_errors(fit, i, c("prediction", "privacy"))[[1L]]
-  }))
-  ratio <- function(limit) {
-    rep(abs(average[[limit]] - average$estimate) / modelled, each = fit$release$panel$T1)
-  }
+  ratio <- function(limit) sum_ratios(fit, table, limit)
   error <- cumulative_errors(fit, c("prediction", "privacy"))
   if (!"prediction" %in% known_parts(fit) && fit$release$privacy$private) {
     error <- cumulative_errors(fit, "privacy")
@@ -152,6 +147,19 @@ cumulative_limits <- function(fit, table, level, simultaneous) {
     high = total + wider * ratio("conf.high") * error,
     noise_low = total - noise, noise_high = total + noise
   ))
+}
+
+#' Half-widths of all sums of effects, relative to the errors from the covariances
+#' @inheritParams cumulative_limits
+#' @noRd
+sum_ratios <- function(fit, table, limit) {
+  modelled <- unlist(lapply(seq_len(nrow(fit$target)), model_errors, fit = fit,
+    parts = c("prediction", "privacy")
+  ))
+  T1 <- fit$release$panel$T1
+  ratio <- matrix(abs(table[[limit]] - table$estimate) / modelled, T1 + 1L)
+  last <- (seq_len(T1) - 1) / max(1, T1 - 1)
+  c(outer(1 - last, ratio[2L, ]) + outer(last, ratio[1L, ]))
 }
 
 #' Standard errors of the sums of the effects up to each period, target by target

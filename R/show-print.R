@@ -200,13 +200,14 @@ average_test_line <- function(table) {
 #' The p-value of the largest effect
 #' @noRd
 any_test_line <- function(test) {
-  if (is.null(test)) {
+  # The effect in the only period is the average effect.
+  if (is.null(test) || test$periods == 1L) {
     return(NULL)
   }
   paste0(
     "Is there an effect in any of the ", count_of(test$periods, "period"), "? p ",
-    format_p(test$p.value), " (largest ratio of an effect to its standard error: ",
-    format(test$statistic, digits = 3L), ")"
+    format_p(test$p.value), " (largest ratio of an effect to its standard error for joint ",
+    "intervals: ", format(test$statistic, digits = 3L), ")"
   )
 }
 
@@ -217,10 +218,9 @@ interval_meaning <- function(fit) {
     return(NULL)
   }
   c(
-    paste0(
-      "Intervals are for ", people_words(fit), ", each period by itself; for joint intervals use ",
-      "confint(simultaneous = TRUE)."
-    ),
+    paste0("Intervals are for ", people_words(fit), if (fit$release$panel$T1 > 1L) {
+      ", each period by itself; for joint intervals use confint(simultaneous = TRUE)"
+    }, "."),
     if (fit$release$privacy$private) {
       "Intervals are calibrated on the donors' placebo errors, which are released with noise."
     } else {

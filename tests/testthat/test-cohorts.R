@@ -416,3 +416,17 @@ test_that("cohort fits with other features, penalty, estimator or delta are near
     expect_true(all(error < 5 * tidy(fit, "cohort")$privacy.se + 0.1))
   }
 })
+
+test_that("the effect on a cohort with one treated period has one interval in all tables", {
+  panel <- cohort_panel(600, 8, 5)
+  fit <- cohort_fit_of(panel, c(8, 12), size = 1)
+  drawn <- list(average = 0.9, period = 3, band = 1.4)
+  fit$release$statistics$cohorts$intervals[names(drawn)] <- drawn
+  fit <- dp_synth(fit$release, target = panel$target, T0 = c(8, 12), size = 1)
+  one <- as.list(utils::tail(tidy(fit, conf.int = TRUE, type = "cohort"), 1L))
+  cell <- as.list(utils::tail(tidy(fit, conf.int = TRUE, type = "group_time"), 1L))
+  expect_false(is.na(one$conf.low))
+  for (column in c("estimate", "std.error", "p.value", "conf.low", "conf.high")) {
+    expect_equal(one[[column]], cell[[column]])
+  }
+})

@@ -193,3 +193,45 @@ test_that("if most donors are identical, the interval for a large group is NA or
     if (is.na(limits[[1L]])) expect_output(print(fit), "no interval: before the treatment")
   }
 })
+
+test_that("with one treated period the average, the period and the band have one interval", {
+  for (size in c(1, 4, 30)) {
+    withr::local_seed(21)
+    panel <- sim_panel(800, 8, 1, noise_sd = 0.25)
+    fit <- dp_synth(panel$donors,
+      target = panel$target, T0 = 8, epsilon = 4, bounds = c(-1, 1), size = size,
+      control = dp_control(rng = "R")
+    )
+    # Tails that were drawn apart, as single people's tails are.
+    drawn <- list(average = 0.9, period = 3, band = 1.4)
+    factors <- interval_factors(drawn, size, 1L)
+    expect_identical(factors$average, factors$period)
+    expect_identical(factors$average, factors$band)
+    if (size == 1) expect_identical(factors$average, 1.4)
+    fit$release$statistics$intervals[names(drawn)] <- drawn
+    fit <- dp_synth(fit$release, panel$target, size = size)
+    table <- effect_limits(fit)
+    expect_false(anyNA(table$conf.low))
+    for (column in c("estimate", "std.error", "p.value", "conf.low", "conf.high")) {
+      expect_equal(table[[column]][[1L]], table[[column]][[2L]])
+    }
+    joint <- effect_limits(fit, simultaneous = TRUE)
+    expect_equal(joint$conf.high, table$conf.high)
+    expect_equal(summary(fit)$test$p.value, table$p.value[[1L]])
+    expect_no_match(paste(capture.output(print(summary(fit))), collapse = " "), "in any of")
+  }
+  plan <- dp_plan(n = 800, T0 = 8, T1 = 1, epsilon = 4)$table
+  expect_equal(plan$half_width, plan$period_width)
+})
+
+test_that("the first sum of effects has the first period's interval, the last the average's", {
+  fit <- inference_fit(T1 = 4, noise_sd = 0.25)
+  fit$release$statistics$intervals[c("average", "period", "band")] <- list(4, 1, 4)
+  fit <- fit_view(dp_synth(fit$release, fit$target), "unit")
+  table <- effect_limits(fit)
+  sums <- as.data.frame(fit, type = "cumulative")
+  for (limit in c("conf.low", "conf.high")) {
+    expect_equal(sums[[limit]][[1L]], table[[limit]][[2L]])
+    expect_equal(sums[[limit]][[4L]], 4 * table[[limit]][[1L]])
+  }
+})
