@@ -31,9 +31,12 @@ estimate_gram <- function(release, target, size = rep(1, nrow(target)), estimato
     # The prediction variance is for the mean of this number of people and includes the error of the
     # donors' regression.
     own <- group_variance(s$intervals, e)
+    shift <- hidden_shift(release, e)
     e$own <- own
-    e$prediction <- group_scale(e) * own * (1 / e$size + (1 + e$leverage) / n) + e$disagreement
+    e$prediction <- group_scale(e) * own * (1 / e$size + (1 + e$leverage) / n) + e$disagreement +
+      shift^2
     e$spread <- interval_spread(release, e, estimator)
+    e$spread$shift <- shift
     e$spread$apart <- e$apart
     q <- NROW(release$panel$covariates)
     if (q > 0L) e$path <- e$path[-(release$panel$T0 + seq_len(q))]
@@ -63,6 +66,28 @@ group_variance <- function(intervals, e) {
   average <- mean(e$prediction)
   least <- least_variance(intervals) + (e$unseen %||% 0)
   if (average > 0) e$prediction * max(1, least / average) else e$prediction + least
+}
+
+#' The shift of a group's counterfactual by a few donors whose outcomes change far more than others'
+#'
+#' The released means shorten the rows of such donors. If the range of the errors had to be extended
+#' for them, the second moment beyond the model's is theirs. A shift is at most this moment over
+#' four times the length from which the round for the target shortens rows, and about twice the
+#' moment over the range if they lie within it at random (inst/proofs/gram.md, section 4).
+#' @param e (`list`)\cr a target's estimate, with the variance of one person's error. RELEASED.
+#' @noRd
+hidden_shift <- function(release, e) {
+  intervals <- release$statistics$intervals
+  model <- mean(e$prediction)
+  # Within an octave a range is only repaired.
+  calm <- min(2 * (intervals$calm %||% Inf), 12 * sqrt(max(0, model))) * (1 + 1e-9)
+  if (e$size == 1 || is.null(intervals$calm) || intervals$clip <= calm) {
+    return(0)
+  }
+  tail <- max(0, least_variance(intervals) - model)
+  radius <- release$statistics$target$radius
+  own <- if (is.null(radius)) Inf else tail / (4 * radius / sqrt(release$panel$T1))
+  min(2 * tail / intervals$clip, own)
 }
 
 #' Variance of one person's error due to donors beyond a small range of errors, scaled units

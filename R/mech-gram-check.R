@@ -225,7 +225,7 @@ round_noise <- function(round, release, n = counted_donors(release)) {
   list(mean = sigma / sqrt(2) * step / (round$constant * n), moment = sigma * step^2 / n)
 }
 
-#' Do calibrated intervals agree with their steps (five, or two for a group, which needs no tails)?
+#' Do calibrated intervals agree with their steps: five, or three for a group, which needs no tails?
 #' @noRd
 intervals_conflict <- function(release) {
   x <- release$statistics$intervals %||% release$statistics$cohorts$intervals
@@ -240,7 +240,8 @@ intervals_conflict <- function(release) {
   group <- isTRUE(x$group)
   # A group does not use these factors, so they are 1.
   bare <- all(c(x$average, x$period, x$band) == 1)
-  if (count != (if (group) 2L else 5L) || (group && !bare) || x$tail > 0.5) {
+  # Up to version 0.2.0 a group had one range of errors.
+  if (count != (if (group) 2L + !is.null(x$calm) else 5L) || (group && !bare) || x$tail > 0.5) {
     return("The intervals do not match the noise steps.")
   }
   # The noise of the second moment is a share of the square of the clipping bound; the step

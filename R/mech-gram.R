@@ -158,7 +158,8 @@ covariates_fit <- function(panel) {
 intervals_fit <- function(x) {
   amounts <- c("clip", "second_sd", "average", "period", "band", "tail")
   is.null(x) || (is.list(x) && is_number(x$second) && is.finite(x$second) &&
-    all(vapply(x[amounts], is_amount, NA)))
+    all(vapply(x[amounts], is_amount, NA)) &&
+    (is.null(x$calm) || (is_amount(x$calm) && x$calm <= x$clip)))
 }
 
 target_fits <- function(x, panel) {

@@ -61,7 +61,8 @@ dp_roster <- function(unit, from, periods, ...) door("dp_roster", {
 roster_column <- function(x) {
   if (cell_kind(x) == "factor") return(cell_text(x))
   plain_type <- is.character(x) || is.logical(x) || is_plain_number(x)
-  if (!is.null(attr(x, "dim")) || !plain_type) return(NULL)
+  # The unit of a difference of times may depend on one person's row.
+  if (!is.null(attr(x, "dim")) || !plain_type || inherits(x, "difftime")) return(NULL)
   plain <- readable(without_attributes(x))
   attributes(plain) <- known_attributes(x)
   plain

@@ -60,6 +60,12 @@ wide_words <- function(fit, i = 1L) {
   if (isTRUE(fit$spread[[i]]$unseen > 0)) {
     return(unseen_interval_words(fit))
   }
+  if (isTRUE(fit$spread[[i]]$shift > 0)) {
+    return(paste(
+      "After the treatment a few donors change far more than all others. Their part of the",
+      "counterfactual is partly cut off, and the interval allows for it."
+    ))
+  }
   lift <- interval_lift(fit$spread[[i]])
   if (!fit$release$privacy$private || !isTRUE(lift > 2 * usual_lift)) {
     return(NULL)

@@ -82,7 +82,7 @@ inline Rcpp::List from_rounds(const std::vector<dpsc::gram_round>& rounds) {
 template <typename Calibration>
 Rcpp::List from_intervals(const Calibration& c) {
   using Rcpp::_;
-  return Rcpp::List::create(_["clip"] = c.clip, _["second"] = c.second,
+  return Rcpp::List::create(_["clip"] = c.clip, _["calm"] = c.calm, _["second"] = c.second,
                             _["second_sd"] = c.second_sd, _["average"] = c.average,
                             _["period"] = c.period, _["band"] = c.band, _["tail"] = c.tail,
                             _["group"] = c.group);

@@ -437,7 +437,7 @@ void test_calibration(int rounds) {
     const double rows = static_cast<double>(m);
     const dpsc::calibration_plan plan =
         dpsc::plan_calibration(budget, dpsc::share_calibration(budget, rows, group), rows, group);
-    CHECK(plan.records.size() == (group ? 2U : 5U));
+    CHECK(plan.records.size() == (group ? 3U : 5U));
     dpsc::placebo_errors people{random_matrix(m, T1 + 1),
                                 random_matrix(m, T1 + 1).cwiseAbs(),
                                 random_vector(m).cwiseAbs().array() + 0.5,
@@ -450,7 +450,7 @@ void test_calibration(int rounds) {
     noting_noise one, two;
     (void)dpsc::release_calibration(people, plan, one);
     (void)dpsc::release_calibration(others, plan, two);
-    CHECK(one.choices.size() == (group ? 1U : 4U) && one.choices.size() == two.choices.size());
+    CHECK(one.choices.size() == (group ? 2U : 4U) && one.choices.size() == two.choices.size());
     for (std::size_t c = 0; c < one.choices.size(); ++c) {
       const std::int64_t parts = c == 2 ? static_cast<std::int64_t>(T1) : 1;
       std::int64_t low = 0, high = 0;
@@ -462,7 +462,9 @@ void test_calibration(int rounds) {
       CHECK(high - low <= parts);
       // In units of the exponent: at most the exponent in the step's record.
       const double spent = one.choices[c].exponent() * static_cast<double>(parts);
-      const double claimed = c == 0 ? plan.clip_exponent : plan.factor_exponent;
+      const double claimed = c == 0  ? plan.clip_exponent
+                             : group ? plan.reach_exponent
+                                     : plan.factor_exponent;
       CHECK(spent <= claimed * (1.0 + 1e-12));
       CHECK(one.choices[c].offsets == two.choices[c].offsets);
     }

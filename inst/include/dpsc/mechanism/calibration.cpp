@@ -49,11 +49,17 @@ calibration_shares share_calibration(const total_budget& budget, double m, bool 
   // cover.
   out.clip = group ? budget.share_of_exponent(100.0 / m, 0.005 * least, 0.06)
                    : budget.share_of_exponent(45.0 / m, 0.005 * least, 0.03);
+  if (group) out.reach = budget.share_of_exponent(500.0 / m, 0.005 * least, 0.10);
   if (!group) out.factor = budget.share_of_exponent(40.0 / m, 0.005 * least, 0.06);
-  // The second moment's noise is 1/25 of the squared clip if the budget permits.
-  const double wanted = budget.gaussian() ? std::pow(24.5 / (m * budget.total()), 2.0)
-                                          : std::sqrt(2.0) * 24.5 / (m * budget.total());
+  // The second moment's noise is 1/25 of the squared clip if the budget permits, and less for a
+  // group, whose clip may be far larger than most errors.
+  const auto for_noise = [&](double parts) {
+    return budget.gaussian() ? std::pow(parts / (m * budget.total()), 2.0)
+                             : std::sqrt(2.0) * parts / (m * budget.total());
+  };
+  const double wanted = for_noise(24.5);
   out.second = std::min(0.05, std::max(0.01 * least, wanted));
+  if (group) out.second = std::max(out.second, std::min(0.03, for_noise(100.0)));
   return out;
 }
 
@@ -69,6 +75,7 @@ calibration_plan plan_calibration(const total_budget& budget, const calibration_
   out.rows = m;
   out.group = group;
   out.clip_exponent = budget.exponent(shares.clip);
+  if (group) out.reach_exponent = budget.exponent(shares.reach);
   if (!group) {
     out.factor_exponent = budget.exponent(shares.factor);
     out.tail = std::min(0.5, std::max(0.05, 1.3 / (out.factor_exponent * m)));
@@ -93,6 +100,8 @@ calibration_plan plan_calibration(const total_budget& budget, const calibration_
   const char* what[] = {"tail of the average's error", "tail of a period's error",
                         "tail of the largest error"};
   out.records.push_back(budget.choice_record("range of placebo errors", out.clip_exponent));
+  if (group)
+    out.records.push_back(budget.choice_record("range of the largest errors", out.reach_exponent));
   out.records.push_back(
       {"mean squared placebo error", law_name(out.second_law), sensitivity,
        budget.gaussian() ? out.second_sigma : out.second_noise,
@@ -172,6 +181,21 @@ private_choice choice_beyond(const std::vector<std::int64_t>& losses, double exp
   return choice;
 }
 
+std::size_t extended_range(const Eigen::MatrixXd& values, const std::vector<double>& clips,
+                           std::size_t calm, const calibration_plan& plan,
+                           const placebo_errors& rows, noise& draws) {
+  const std::vector<double> larger(clips.begin() + static_cast<std::ptrdiff_t>(calm), clips.end());
+  std::vector<double> prior(larger.size(), 0.0);
+  for (std::size_t k = 1; k < prior.size(); ++k)
+    prior[k] = k <= 2 ? -group_clip_price * static_cast<double>(k)
+                      : -reach_price - reach_step * static_cast<double>(k);
+  // Whom the calm range may leave out is no evidence of larger errors.
+  const std::vector<std::int64_t> losses =
+      beyond(values, larger, std::floor(0.5 / plan.clip_exponent), rows);
+  return calm + draws.choose(plan.records[1].label, choice_beyond(losses, plan.reach_exponent,
+                                                                  prior, rows.bits()));
+}
+
 }  // namespace calibration_detail
 
 calibration release_calibration(const placebo_errors& rows, const calibration_plan& plan,
@@ -190,8 +214,12 @@ calibration release_calibration(const placebo_errors& rows, const calibration_pl
     clip_prior.push_back(-(plan.group ? group_clip_price : clip_price) * static_cast<double>(k));
   const std::vector<std::int64_t> wide =
       beyond(rows.error.col(0).cwiseAbs(), clips, std::floor(0.5 / plan.clip_exponent), rows);
-  out.clip = clips[draws.choose(plan.records[0].label,
-                                choice_beyond(wide, plan.clip_exponent, clip_prior, rows.bits()))];
+  std::size_t range = draws.choose(
+      plan.records[0].label, choice_beyond(wide, plan.clip_exponent, clip_prior, rows.bits()));
+  out.calm = clips[range];
+  if (plan.group)
+    range = extended_range(rows.error.col(0).cwiseAbs(), clips, range, plan, rows, draws);
+  out.clip = clips[range];
 
   const double one = std::ldexp(1.0, plan.second_bits);
   double sum = 0.0;
@@ -202,7 +230,8 @@ calibration release_calibration(const placebo_errors& rows, const calibration_pl
     sum += square < 1.0 ? std::floor(own * square) : std::floor(own);  // not a number: one
   }
   const double noisy =
-      draws.add(plan.records[1].label, plan.second_law, Eigen::VectorXd::Constant(1, sum),
+      draws.add(plan.records[plan.second_at()].label, plan.second_law,
+                Eigen::VectorXd::Constant(1, sum),
                 Eigen::VectorXd::Constant(1, plan.second_noise))[0];
   // The total weight of the people, relative to the largest weight.
   const double mass = static_cast<double>(m) * rows.mean_share;

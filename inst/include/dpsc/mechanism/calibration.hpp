@@ -34,6 +34,7 @@ struct calibration_plan {
   double rows = 0.0;  // m: donors whose placebo errors are used
   double clip_exponent = 0.0;
   double factor_exponent = 0.0;
+  double reach_exponent = 0.0;  // of a group: of the draw for errors far beyond the range
   double tail = 0.05;    // share of errors that may lie outside
   int second_bits = 20;  // squared errors over the squared clip are multiples of 2^-bits
   law second_law = law::discrete_gaussian;
@@ -43,12 +44,15 @@ struct calibration_plan {
   std::vector<step_record> records;
 
   bool made() const { return rows > 0.0; }
+  /// The place of the second moment among the records.
+  std::size_t second_at() const { return group ? 2 : 1; }
 };
 
 /// RELEASED.
 struct calibration {
   bool made = false;
   double clip = 0.0;       // larger errors count as equal to it, scaled units
+  double calm = 0.0;       // of a group: contains nearly all errors; at most the clip
   double second = 0.0;     // mean squared placebo error of the average
   double second_sd = 0.0;  // standard deviation of its noise
   double average = 1.0, period = 1.0, band = 1.0;  // tail factors
@@ -91,16 +95,22 @@ double two_sided_quantile(double tail, double statements = 1.0);
 /// of many, whose interval grows with the noise of a larger clip.
 constexpr double clip_price = 0.7, group_clip_price = 1.2;
 
+/// The price of a group's range that is more than an octave larger than the range of nearly all
+/// errors, and of each further half octave. By chance one release in a hundred has a far larger
+/// range. Up to an octave, which repairs a range drawn too small, each half octave has its price.
+constexpr double reach_price = 6.9, reach_step = 0.1;
+
 /// If exponent times rows is smaller, a tail cannot be calibrated.
 constexpr double least_signal = 20.0;
 
 /// The same limit for the second moment, on which the interval of a group is based.
 constexpr double least_group_signal = 40.0;
 
-/// Shares of the budget: for the clip, for the second moment, and for each of three tail factors.
+/// Shares of the budget: for the clip, its extension for a group, the second moment, and each of
+/// three tail factors.
 struct calibration_shares {
-  double clip = 0.0, second = 0.0, factor = 0.0;
-  double total() const { return clip + second + 3.0 * factor; }
+  double clip = 0.0, reach = 0.0, second = 0.0, factor = 0.0;
+  double total() const { return clip + reach + second + 3.0 * factor; }
 };
 
 /// The number of donors whose placebo errors calibrate the intervals: enough to keep the shares
@@ -162,6 +172,14 @@ std::vector<std::int64_t> beyond(const Eigen::MatrixXd& values,
 /// A private choice by these losses.
 private_choice choice_beyond(const std::vector<std::int64_t>& losses, double exponent,
                              const std::vector<double>& log_prior, int bits);
+
+/// The range of a group's errors: `calm`, or a larger one if more people lie beyond it than its
+/// price. The mean of a group depends on a few people with far larger errors than all others, whom
+/// the draw of the calm range leaves out at any budget, since their distance, and not their number,
+/// determines its price.
+std::size_t extended_range(const Eigen::MatrixXd& values, const std::vector<double>& clips,
+                           std::size_t calm, const calibration_plan& plan,
+                           const placebo_errors& rows, noise& draws);
 
 }  // namespace calibration_detail
 

@@ -7,7 +7,7 @@ namespace dpsc {
 
 calibration_plan calibrate_cohorts(calibration_plan plan, double cohorts) {
   if (!plan.made() || cohorts == 1.0) return plan;
-  step_record& record = plan.records[1];
+  step_record& record = plan.records[plan.second_at()];
   const bool gaussian = plan.second_law == law::discrete_gaussian;
   for (;; --plan.second_bits) {
     if (plan.second_bits < 8) throw budget_too_small();
@@ -55,7 +55,10 @@ cohort_calibration release_cohort_calibration(const std::vector<placebo_errors>&
   clip.losses = beyond(widest, clips, std::floor(0.5 / plan.clip_exponent));
   clip.units = exponent_units(plan.clip_exponent, shift);
   clip.offsets = prior_offsets(prior, shift);
-  out.clip = clips[draws.choose(plan.records[0].label, clip)];
+  std::size_t range = draws.choose(plan.records[0].label, clip);
+  out.calm = clips[range];
+  if (plan.group) range = extended_range(widest, clips, range, plan, {}, draws);
+  out.clip = clips[range];
 
   const double one = std::ldexp(1.0, plan.second_bits);
   Eigen::VectorXd sum = Eigen::VectorXd::Zero(G);
@@ -66,7 +69,7 @@ cohort_calibration release_cohort_calibration(const std::vector<placebo_errors>&
       sum[g] += square < 1.0 ? std::floor(one * square) : one;  // not a number: one
     }
   const double grid = out.clip * out.clip / (one * static_cast<double>(m));
-  out.second = grid * draws.add(plan.records[1].label, plan.second_law, sum,
+  out.second = grid * draws.add(plan.records[plan.second_at()].label, plan.second_law, sum,
                                 Eigen::VectorXd::Constant(G, plan.second_noise));
   out.second_sd = plan.second_sigma * grid;
   if (plan.group) return out;

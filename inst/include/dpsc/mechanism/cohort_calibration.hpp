@@ -15,6 +15,7 @@ namespace dpsc {
 struct cohort_calibration {
   bool made = false;
   double clip = 0.0;       // larger errors count as equal to it, scaled units
+  double calm = 0.0;       // of a group: contains nearly all errors; at most the clip
   Eigen::VectorXd second;  // by cohort: mean squared placebo error of the average
   double second_sd = 0.0;  // standard deviation of the noise of each
   double average = 1.0, period = 1.0, band = 1.0;  // tail factors, of all cohorts together
