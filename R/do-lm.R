@@ -112,8 +112,12 @@
 #' Rubin), and their p-values are from the same test. If this set is unbounded, there is no p-value,
 #' and intervals contain all slopes that the standard deviation of the outcome allows. The same
 #' report appears for a level whose share is hidden by the noise (with coefficient `NA`), and for
-#' slopes that are impossible within the bounds. Identified slopes keep the intervals and tests of
-#' their standard errors, which hold their level if other slopes are not identified.
+#' slopes that are impossible within the bounds. A number that noise does not distinguish from a
+#' constant, for example because its bounds are far too wide, has no slope (`NA`), and then the
+#' intercept is `NA`, too; `update()` gives the model without this column at no cost. Identified
+#' slopes keep the intervals and tests of their standard errors, which hold their level if other
+#' slopes are not identified. With `epsilon = Inf` a column that is a combination of earlier columns
+#' has coefficient `NA`, as in `lm()`.
 #'
 #' @param formula (`formula`)\cr `outcome ~ regressors`; `.` stands for all other names in `bounds`.
 #' @param data (`data.frame`, [dp_chunks()] of them, [dp_table()], [dp_files()], [dp_workers()] or

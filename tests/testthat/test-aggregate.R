@@ -542,6 +542,7 @@ test_that("a statistic that always fails causes a warning, and results take the 
 })
 
 test_that("a difference of times, whose unit one person may change, is refused", {
+  # Plants faults 129.
   start <- as.POSIXct("2024-01-01", tz = "UTC") + 1:2000
   stay <- (start + 5000) - start
   refused <- function(data) {
