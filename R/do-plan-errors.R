@@ -33,7 +33,7 @@ gram_errors <- function(n, epsilon, facts) {
       # Such a release is impossible; only the bounds are known.
       data.frame(
         error = Inf, floor = NA_real_, average = Inf, half_width = NA_real_,
-        period_width = NA_real_, given = 0
+        period_width = NA_real_, given = 0, coverage = NA_real_, short = NA
       )
     } else {
       simulated_errors(n, epsilon, facts, plan$calibrated)
@@ -69,11 +69,30 @@ simulated_errors <- function(n, epsilon, facts, calibrated) {
   period <- error(identity)
   average <- error(function(x) matrix(rowMeans(x)))
   widths <- if (calibrated) interval_widths(sim$intervals, n, epsilon) else matrix(NA_real_, 2L, 1L)
+  half_width <- plan_half_width(widths[1L, ])
   data.frame(
     error = period[["error"]], floor = period[["floor"]], average = average[["error"]],
-    half_width = plan_half_width(widths[1L, ]), period_width = plan_half_width(widths[2L, ]),
-    given = mean(!is.na(widths[1L, ]))
+    half_width = half_width, period_width = plan_half_width(widths[2L, ]),
+    given = mean(!is.na(widths[1L, ])),
+    # The errors are the errors of a release with the simulated number of donors.
+    plan_coverage(rowMeans(sim$error[own, , drop = FALSE]), if (calibrated && people < n) {
+      plan_half_width(interval_widths(sim$intervals, people, epsilon)[1L, ])
+    } else {
+      half_width
+    })
   )
+}
+
+#' The share of simulated errors of the average within the half-width of its interval
+#'
+#' Intervals are too short if this share is below .9 by two standard errors. A few people who change
+#' far more than the others move a mean, but a release's moments hardly contain them.
+#' @param error (`numeric`)\cr one error per release.
+#' @return A data frame of one row: `coverage`, `short`; both `NA` without an interval.
+#' @noRd
+plan_coverage <- function(error, half_width) {
+  coverage <- mean(abs(error) <= half_width)
+  data.frame(coverage = coverage, short = coverage + 2 * sqrt(0.09 / length(error)) < 0.9)
 }
 
 #' A mean, corrected by a control variate with known mean
@@ -138,7 +157,7 @@ vertical_errors <- function(deviation, n, epsilon, facts) {
     # The noise of the weights affects the whole path. If its effect on the average is unknown, use
     # the noise of a single period.
     average = sqrt(truth$average^2 + (if (is.na(noise[[2L]])) noise[[1L]] else noise[[2L]])^2),
-    half_width = NA_real_, period_width = NA_real_, given = 0
+    half_width = NA_real_, period_width = NA_real_, given = 0, coverage = NA_real_, short = NA
   )
 }
 

@@ -67,24 +67,42 @@ check_plan_goal <- function(unknown, error, effect) {
 
 #' The power of the two-sided 5 % test of the average effect
 #'
-#' Estimates are normal around the effect, with the expected error as standard deviation. The test
+#' Estimates are normal around the effect, with the usual error as standard deviation. The test
 #' rejects if zero is outside the 95 % interval, and never rejects without an interval.
-#' @param row (`list`)\cr `average`, `half_width`, `given`, from [plan_errors()].
+#' @param row (`list`)\cr `average`, `half_width`, `given`, `coverage`, `short`, from
+#'   [plan_errors()].
 #' @noRd
 power_of <- function(row, effect) {
-  if (is.na(row$half_width)) {
+  if (has_no_test(row)) {
     return(NA_real_)
   }
-  reach <- stats::pnorm((abs(effect) - row$half_width) / row$average) +
-    stats::pnorm((-abs(effect) - row$half_width) / row$average)
+  error <- usual_error(row)
+  reach <- stats::pnorm((abs(effect) - row$half_width) / error) +
+    stats::pnorm((-abs(effect) - row$half_width) / error)
   row$given * reach
 }
+
+#' Standard deviation of the errors of the average, without rare errors that are far larger
+#'
+#' If a few people change far more than the others, one person's root mean square error can exceed
+#' the interval, although nearly all errors are within it.
+#' @noRd
+usual_error <- function(row) {
+  if (row$half_width >= 1.5 * row$average || is.null(row$coverage)) {
+    return(row$average)
+  }
+  row$half_width / stats::qnorm((1 + min(row$coverage, 0.975)) / 2)
+}
+
+#' A test by an interval that is too short would often reject an effect of zero
+#' @noRd
+has_no_test <- function(row) is.na(row$half_width) || isTRUE(row$short)
 
 #' The smallest effect that is detected with a given power; `NA` without a test, `Inf` if no effect
 #' is
 #' @noRd
 least_effect <- function(row, power) {
-  if (is.na(row$half_width)) {
+  if (has_no_test(row)) {
     return(NA_real_)
   }
   if (row$given <= power || !is.finite(row$average)) {
@@ -94,7 +112,7 @@ least_effect <- function(row, power) {
   if (lacks(0) >= 0) {
     return(0)
   }
-  far <- row$half_width + row$average * (1 + max(0, stats::qnorm(power / row$given)))
+  far <- row$half_width + usual_error(row) * (1 + max(0, stats::qnorm(power / row$given)))
   stats::uniroot(lacks, c(0, far), tol = 1e-8 * far)$root
 }
 

@@ -284,13 +284,14 @@ study_rows <- function(runs, made, facts) {
     period <- expected_error(of("error")[, 2L]^2, of("raw")[, 2L]^2, of("luck")[, 2L], less[[i]])
     average <- expected_error(of("error")[, 1L]^2, of("raw")[, 1L]^2, of("luck")[, 1L], less[[i]])
     width <- t(vapply(widths, function(width) width[i, ], numeric(2L)))
+    half_width <- plan_half_width(width[, 1L])
     data.frame(
       # A step of a search computes no errors without privacy.
       error = period[["error"]], floor = if (bare_step(made)) NA_real_ else period[["floor"]],
       average = average[["error"]],
-      half_width = plan_half_width(width[, 1L]) * average[["shrunk"]],
+      half_width = half_width * average[["shrunk"]],
       period_width = plan_half_width(width[, 2L]) * period[["shrunk"]],
-      given = mean(!is.na(width[, 1L]))
+      given = mean(!is.na(width[, 1L])), plan_coverage(of("error")[, 1L], half_width)
     )
   })
   do.call(rbind, rows)
@@ -351,7 +352,7 @@ vertical_plan <- function(deviation, noise) {
 #' @return A data frame with one row for all adoption dates together, and then one row for each of
 #'   several dates. Columns: `error` (of a period), `floor` (the error without privacy), `average`,
 #'   `half_width` (of the interval of the average), `period_width`, `given` (share of releases with
-#'   an interval).
+#'   an interval), and `coverage` and `short` from [plan_coverage()].
 #' @noRd
 plan_errors <- function(method, n, epsilon, facts) {
   plan_methods()[[method]]$errors(n, epsilon, facts)

@@ -114,14 +114,16 @@
 #'   * `average`: the error of the average effect over the treated periods.
 #'   * `half_width`: the expected (median) half-width of the 95 % interval of the average effect, or
 #'     `NA` if there will be no interval; `period_width`: the expected half-width for one period.
-#'     `given`: the share of releases that give an interval.
+#'     `given`: the share of releases that give an interval. `coverage`: the share of simulated
+#'     releases whose error of the average is at most `half_width`.
 #'   * `power`: the power to detect `effect`, or `NA` if `effect` is not given; `detectable`: the
 #'     smallest effect that is detected with the requested power, or `Inf` if there is no such
-#'     effect. Both columns are `NA` without a test.
+#'     effect. Both columns are `NA` without a test, and if `coverage` is below .9 by two
+#'     standard errors: a few people change far more than the others, so that intervals are too short.
 #'   * `person`: the `error` for a target of one person; `NA` if whole studies are simulated.
 #'   * `noise`: standard deviation of the noise on one released weight or moment, in scaled units.
 #'   * `penalty`: the ridge penalty; `NA` if the fit averages over penalties.
-#'   * `recommended`: whether this method is recommended.
+#'   * `recommended`: whether this method is recommended; never if intervals are too short.
 #' @section Errors: `dpsc_error_bounds` and `dpsc_error_argument`. The latter is also raised if a
 #'   group is too small to be protected at this budget (the message gives the required size and
 #'   budget), if `error` and `effect` are both goals, if an argument is `NULL` although there is no
@@ -279,8 +281,16 @@ plan_table_rows <- function(method, question, facts, unit) {
     plan_rows(method, at, question, facts, unit)
   })
   table <- do.call(rbind, rows)
-  table$recommended <- recommend(table, question$unknown)
-  table
+  # No other method has intervals, so none takes the place of one whose intervals are too short.
+  table$recommended <- recommend(table, question$unknown) & !short_methods(table)
+  table[names(table) != "short"]
+}
+
+#' Rows of the methods whose interval of the average is too short
+#' @noRd
+short_methods <- function(table) {
+  first <- table[!duplicated(table$method), ]
+  table$method %in% first$method[first$short]
 }
 
 #' Flags of the rows of the methods with the best answer
@@ -308,11 +318,11 @@ plan_rows <- function(method, at, question, facts, unit) {
     size = c(if (together) sum(facts$size), facts$size), n = at$n, epsilon = at$epsilon,
     error = rows$error * unit, privacy = sqrt(rows$error^2 - floor^2) * unit, floor = floor * unit,
     average = rows$average * unit, half_width = rows$half_width * unit,
-    period_width = rows$period_width * unit, given = rows$given, power = found$power,
-    detectable = found$detectable * unit,
+    period_width = rows$period_width * unit, given = rows$given, coverage = rows$coverage,
+    power = found$power, detectable = found$detectable * unit,
     person = plan_person(method, at, rows, facts, known) * unit,
     noise = if (known) plan_methods()[[method]]$noise(at$n, at$epsilon, facts) else NA_real_,
-    penalty = plan_methods()[[method]]$penalty(facts)
+    penalty = plan_methods()[[method]]$penalty(facts), short = rows$short %in% TRUE
   )
 }
 
@@ -323,7 +333,8 @@ unknown_errors <- function(facts) {
   plain <- !is_study(facts) && !anyNA(facts$size)
   data.frame(
     error = rep(NA_real_, rows), floor = if (plain) plan_scene(facts)$floor else NA_real_,
-    average = NA_real_, half_width = NA_real_, period_width = NA_real_, given = NA_real_
+    average = NA_real_, half_width = NA_real_, period_width = NA_real_, given = NA_real_,
+    coverage = NA_real_, short = NA
   )
 }
 

@@ -159,7 +159,7 @@ plan_advice <- function(x) {
     return("There will be no 95 % interval for the mean of this many people.")
   }
   c(
-    paste0(
+    if (is.na(row$detectable)) short_words(row) else paste0(
       "95 % interval of the average effect: about +- ", format_value(row$half_width), ". ",
       detectable_words(x, row)
     ),
@@ -189,12 +189,22 @@ uncalibrated_words <- function(x, row) {
 }
 
 detectable_words <- function(x, row) {
-  if (is.na(row$detectable) || !is.finite(row$detectable)) {
+  if (!is.finite(row$detectable)) {
     return(paste0("No effect is detected with power ", percent_shown(x$power), "."))
   }
   paste0(
     "An effect of ", format_value(row$detectable), " is detected with power ",
     percent_shown(x$power), " (two-sided 5 % test). Smaller effects are detected less often."
+  )
+}
+
+#' @noRd
+short_words <- function(row) {
+  paste0(
+    "Intervals will be too short: the 95 % interval of the average effect, about +- ",
+    format_value(row$half_width), ", covers the effect in only ", percent_shown(row$coverage),
+    " of simulated releases. A few people change far more than the others, and the release ",
+    "reduces their part of the mean. This plan is not recommended."
   )
 }
 

@@ -85,6 +85,7 @@ sweep_line <- function(method, of, knots, centre, facts, plan) {
     if (is.null(row)) {
       return(rep(NA_real_, 4L))
     }
+    if (isTRUE(row$short)) row$half_width <- NA_real_
     c(unlist(row[c("error", "floor", "half_width")]), least_effect(row, plan$power))
   })
   unit <- new_bounds(plan$bounds, 1)$unit
@@ -114,8 +115,8 @@ centre_facts <- function(plan, centre) {
 #' The plan's point, common to both panels
 #' @noRd
 plan_centre <- function(plan) {
-  centre <- plan$table[plan$table$recommended, c("n", "epsilon", "method")][1L, ]
-  if (is.na(centre$method)) centre$method <- plan$table$method[[1L]]
+  best <- c(which(plan$table$recommended), 1L)[[1L]]
+  centre <- plan$table[best, c("n", "epsilon", "method")]
   if (is.na(centre$n)) centre$n <- 1000
   if (is.na(centre$epsilon)) centre$epsilon <- 1
   centre

@@ -303,3 +303,33 @@ test_that("plots of plans for everyone show the table's errors and omit budgets 
     all(!is.null(x$yintercept)) && 0.2 %in% x$yintercept
   }, NA)))
 })
+
+test_that("a plan recommends no release whose interval misses the changes of a few people", {
+  withr::local_seed(1)
+  calm <- 30 + stats::rnorm(400, 0, 3) + matrix(stats::rnorm(400 * 12, 0, 2), 400)
+  jump <- calm
+  jump[, 9:12] <- jump[, 9:12] + stats::rbinom(400, 1, 0.03) * 60
+  plan <- function(pilot, ..., size = 50, effect = 1) {
+    dp_plan(n = 2000, T0 = 8, T1 = 4, epsilon = 1, bounds = c(0, 120), pilot = pilot, size = size,
+      effect = effect, method = "gram", ...)
+  }
+  short <- plan(jump)
+  expect_lt(short$table$coverage, 0.5)
+  expect_false(short$table$recommended)
+  expect_identical(short$table$detectable, NA_real_)
+  expect_identical(short$table$power, NA_real_)
+  expect_match(paste(capture.output(print(short)), collapse = " "), "Intervals will be too short")
+  expect_no_match(paste(capture.output(print(short)), collapse = " "), "is detected")
+  usual <- plan(calm)
+  expect_gt(usual$table$coverage, 0.9)
+  expect_true(usual$table$recommended)
+  expect_gt(usual$table$detectable, usual$table$half_width)
+  # One person's interval covers, but rare errors are far larger than the interval.
+  one <- plan(jump, size = 1, effect = 0.1)$table
+  expect_lt(one$half_width, one$average)
+  expect_gt(one$coverage, 0.9)
+  expect_gt(one$detectable, one$half_width)
+  expect_lt(one$power, 0.1)
+  skip_if_not_installed("ggplot2")
+  expect_s3_class(ggplot2::autoplot(short), "ggplot")
+})
