@@ -73,7 +73,8 @@ planning_words <- function(con, text) {
 #' @noRd
 plain_frame <- function(x) {
   for (j in seq_along(x)) {
-    if (inherits(x[[j]], "integer64")) x[[j]] <- as.double(x[[j]])
+    # The conversion warns of lost digits; R/ppl-source-names.R compares names with their text.
+    if (inherits(x[[j]], "integer64")) x[[j]] <- suppressWarnings(as.double(x[[j]]))
   }
   x
 }
@@ -154,9 +155,20 @@ sql_literals <- function(con, values) {
 #' @param of (`string`)\cr prefix of the column, such as `"s."`.
 #' @noRd
 index_column <- function(table, k, of = "") {
-  name <- table$index[[k]]
-  column <- paste0(of, quoted(table$con, name))
-  if (is_text_index(table, k)) by_bytes(table$dialect, column, name) else column
+  sql_index(table, k, paste0(of, quoted(table$con, table$index[[k]])))
+}
+
+#' A column in the form of the index, so that equal names are equal in the engine
+#' @param column (`string`)\cr a column of the table, or of names in R.
+#' @noRd
+sql_index <- function(table, k, column) {
+  if (!is_text_index(table, k)) {
+    return(column)
+  }
+  if (k == 1L && table$dialect$loose) {
+    column <- sql_any_name(column, is.character(table$kinds[[1L]]))
+  }
+  by_bytes(table$dialect, column, table$index[[k]])
 }
 
 #' May a column of the index contain strings?

@@ -22,11 +22,17 @@ keep_units <- function(table, name, units, charged = NULL) {
 #' @noRd
 joined_units <- function(table, units, where = NULL) {
   # Two rows of the roster must not find the rows of one person.
-  named <- "ro.dpsc_u"
-  if (is_text_index(table, 1L)) named <- by_bytes(table$dialect, named, table$index[[1L]])
+  named <- sql_index(table, 1L, "ro.dpsc_u")
+  own <- index_column(table, 1L, "s.")
+  from <- table$from
+  if (table$dialect$loose) {
+    # SQLite makes an index of a column for this join, but not of an expression.
+    from <- paste0("(SELECT s.*, ", own, " AS dpsc_v FROM ", from, table$dialect$fence, ") s")
+    own <- "s.dpsc_v"
+  }
   paste0(
-    "(SELECT ro.dpsc_r AS dpsc_r, s.* FROM ", units, " ro LEFT JOIN ", table$from, " ON ",
-    index_column(table, 1L, "s."), " = ", named, if (!is.null(where)) paste0(" WHERE ", where),
+    "(SELECT ro.dpsc_r AS dpsc_r, s.* FROM ", units, " ro LEFT JOIN ", from, " ON ", own, " = ",
+    named, if (!is.null(where)) paste0(" WHERE ", where),
     ") g"
   )
 }

@@ -23,6 +23,12 @@ panel_of_roster.dp_source <- function(formula, people, request) {
   names(kinds) <- table$index
   for (k in 1:2) data_column(kinds, table$index[[k]], list(roster$unit, periods)[[k]])
   check_whole_periods(periods)
+  if (is.numeric(roster$unit) && !is.object(roster$unit) && any(abs(roster$unit) >= 2^53)) {
+    abort(c(
+      "Numbers of 16 or more digits are rounded, so they cannot be units of a roster.",
+      i = "Use units that are text, also in the database."
+    ), c("roster", "panel"))
+  }
   if (length(periods) > 300L) abort_periods(length(periods))
   middle <- row_middle(people$bounds, length(periods), request$private)
   check_covariate_fields(table, names(covariates))

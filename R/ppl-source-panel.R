@@ -182,15 +182,20 @@ part_facts.dp_table <- function(part, columns) {
     if (length(yes)) {
       out$on <- if (is.logical(on)) as.character(DBI::dbQuoteLiteral(con, TRUE)) else "1"
       cells <- treated_cells(table, columns$declared, isTRUE(columns$hide))
-      # A driver may fail for a protected person's name.
-      coded <- isTRUE(columns$hide) && is.character(table$kinds[[1L]])
-      named <- if (coded) table$dialect$hex(unit) else unit
-      shown <- c(named, time, cells[[1L]], treated, cells[-1L])
+      named <- sql_names(table, isTRUE(columns$hide))
+      shown <- c(named[[1L]], time, cells[[1L]], treated, cells[-1L], named[-1L])
       out$treated <- run_sql(con, paste0(
         "SELECT ", paste(shown, collapse = ", "), " FROM ", table$from, " WHERE ", unit,
         " IN (SELECT ", unit, " FROM ", table$from, " WHERE ", treated, " = ", out$on, ")"
       ), TRUE, what = "Reading the treated units")
-      names(out$treated) <- c("unit", "time", "y", "on", if (length(names)) covariate_name(names))
+      names(out$treated) <- c(
+        "unit", "time", "y", "on", if (length(names)) covariate_name(names),
+        rep("text", length(named) - 1L)
+      )
+      exact <- exact_names(out$treated$unit, out$treated[["text"]], isTRUE(columns$hide))
+      out$treated$text <- NULL
+      out$treated$unit <- exact$unit
+      out$literal <- exact$literal
       out$treated <- with_text_levels(out$treated, table, columns$declared)
       check_treated_units(out$treated)
       own <- nrow(out$treated)
@@ -209,11 +214,12 @@ part_facts.dp_table <- function(part, columns) {
 #' A table with the names of its treated units, whose rows are no donors' rows
 #'
 #' The treated units of other parts do not matter: a donor who has the name of one of them is still
-#' a donor. Names of protected people are in no statement, so the engine is asked for them later.
+#' a donor. Names of protected people are in no statement, so the engine is asked for them later. It
+#' is also asked for names that a literal would not write exactly.
 #' @param facts (`list`)\cr from [part_facts()].
 #' @noRd
 with_own_units <- function(part, facts, hide) {
-  part$own <- if (!hide && length(facts$treated)) code_index(facts$treated$unit, "unit")$values
+  part$own <- if (!hide && isTRUE(facts$literal)) code_index(facts$treated$unit, "unit")$values
   part
 }
 

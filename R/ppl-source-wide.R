@@ -183,12 +183,9 @@ donors_from <- function(table, design, chosen = NULL) {
 #' The names of the table's treated units, or a query for many units
 #' @noRd
 treated_units <- function(table, design) {
-  con <- table$con
   units <- table$own
-  plain <- is.character(units) ||
-    (is.numeric(units) && !is.object(units) && all(units %% 1 == 0))
-  if (plain && length(units) <= 1000L && length(units) > 0L) {
-    return(paste0("(", paste(sql_literals(con, units), collapse = ", "), ")"))
+  if (length(units) <= 1000L && length(units) > 0L) {
+    return(paste0("(", paste(sql_literals(table$con, units), collapse = ", "), ")"))
   }
   unit <- unit_column(table)
   paste0(

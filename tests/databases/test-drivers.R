@@ -36,3 +36,38 @@ test_that("in Postgres the driver's type of 64-bit integers changes neither sums
   })
   for (other in found[-1L]) expect_identical(other, found[[1L]])
 })
+
+test_that("in Postgres names of any digits tell treated units from donors, for any driver", {
+  skip_without_postgres()
+  released <- function(con, type, first, second, treated = 1, ...) {
+    DBI::dbExecute(con, "DROP TABLE IF EXISTS named")
+    DBI::dbExecute(con, paste0("CREATE TABLE named (unit ", type, ", week INT, y FLOAT8, tr INT)"))
+    DBI::dbExecute(con, paste0(
+      "INSERT INTO named SELECT CASE i WHEN 0 THEN ", first, " WHEN 1 THEN ", second,
+      " ELSE 9007199254741000 + 4 * i END, t, sin(i * t) / 2, CASE WHEN i < ", treated,
+      " AND t > 5 THEN 1 ELSE 0 END FROM generate_series(0, 300) i, generate_series(1, 7) t"
+    ))
+    seeded(in_sqlite(con, name = "named"), formula = y ~ tr, epsilon = 20, ...)$statistics
+  }
+  lapply(c("integer64", "integer", "numeric", "character"), function(bigint) {
+    con <- connect_postgres(bigint = bigint)
+    withr::defer(DBI::dbDisconnect(con))
+    reference <- released(con, "BIGINT", "1", "2", protect = "donors")
+    for (type in c("BIGINT", "NUMERIC", "DOUBLE PRECISION")) {
+      firsts <- if (type == "DOUBLE PRECISION") c("1.5", "3e15") else "9007199254740993"
+      for (first in c("3000000000", firsts)) {
+        for (second in c("9007199254740992", "9007199254740994")) {
+          label <- paste(bigint, type, first, second)
+          expect_identical(released(con, type, first, second, protect = "donors"), reference,
+            label = label
+          )
+        }
+      }
+    }
+    # Protected people, of whom two have the same rounded name.
+    hidden <- lapply(c("9007199254740992", "2"), function(second) {
+      released(con, "BIGINT", "9007199254740993", second, 150, protect = "everyone")
+    })
+    expect_identical(hidden[[1L]], hidden[[2L]], label = bigint)
+  })
+})

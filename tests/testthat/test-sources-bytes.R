@@ -8,7 +8,7 @@ in_nocase <- function(data, env = parent.frame()) {
 }
 
 # The columns' own equality.
-by_collation <- function(dialect, column, name) column
+by_collation <- function(table, k, column) column
 
 test_that("a donor with a treated unit's name in other letters is a donor and is in one row", {
   # Plants faults 96.
@@ -36,7 +36,7 @@ test_that("a donor with a treated unit's name in other letters is a donor and is
   found <- rows()
   expect_true(any(found[at[[1L]], ] != 0L))
   expect_true(all(found[at[[2L]], ] == 0L))
-  with_internal("by_bytes", by_collation, {
+  with_internal("sql_index", by_collation, {
     expect_error(target(), class = "dpsc_error_engine")
     with_internal("check_treated_units", function(treated) NULL, {
       expect_false(identical(unname(target()), unname(reference)))
