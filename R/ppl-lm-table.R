@@ -122,9 +122,8 @@ row_weights <- function(weights, data, max_weight, blocks = FALSE) {
   if (length(value) != nrow(data)) {
     abort("{.arg weights} must give one number per row.", "argument")
   }
-  value <- cell_numbers(value)
-  value[value %in% Inf] <- max_weight
-  value / max_weight
+  # The quotient by a very small number would be infinite, and the row left out.
+  pmin(cell_numbers(value), max_weight) / max_weight
 }
 
 #' Weights with zero for rows excluded by a private choice, without a change of n

@@ -41,8 +41,8 @@ driver_words <- paste0(
 
 #' The part of an engine's words that is an error of a known kind, or `NULL`
 #'
-#' A name that is not in the statement could be a cell, for example a cell that a view converts to
-#' a table's name, and is not shown.
+#' A name that is not a name in the statement could be a cell, for example a cell that a view
+#' converts to a table's name, and is not shown.
 #' @noRd
 known_error <- function(words, text) {
   if (!validEnc(words)) {
@@ -51,16 +51,41 @@ known_error <- function(words, text) {
   words <- trimws(sub(text, "", words, fixed = TRUE))
   for (kind in engine_errors) {
     pattern <- paste0("^", driver_words, "(", kind, ")")
-    found <- regmatches(words, regexec(pattern, words, perl = TRUE))[[1L]]
-    if (length(found)) {
-      out <- found[[2L]]
-      for (name in found[-(1:2)]) {
-        if (!grepl(tolower(name), tolower(text), fixed = TRUE)) {
-          out <- sub(name, "...", out, fixed = TRUE)
+    at <- regexec(pattern, words, perl = TRUE)[[1L]]
+    if (at[[1L]] > 0L) {
+      ends <- at + attr(at, "match.length") - 1L
+      kind <- substr(words, at[[2L]], ends[[2L]])
+      is_table <- grepl("^(?:relation|no such table|Catalog Error)", kind)
+      out <- substr(words, 1L, ends[[2L]])
+      for (k in rev(seq_along(at)[-(1:2)])) {
+        if (!is_named(substr(words, at[[k]], ends[[k]]), text, is_table)) {
+          out <- paste0(substr(out, 1L, at[[k]] - 1L), "...", substring(out, ends[[k]] + 1L))
         }
       }
-      return(substr(out, 1L, 300L))
+      return(substr(substring(out, at[[2L]]), 1L, 300L))
     }
   }
   NULL
+}
+
+#' Is this a whole name in a statement, outside strings?
+#' @param is_table (`flag`)\cr whether only names of tables count.
+#' @noRd
+is_named <- function(name, text, is_table) {
+  plain <- function(x) gsub("[\"`]", "", tolower(x))
+  text <- plain(gsub("'[^']*'", "''", text))
+  name <- plain(name)
+  if (!nzchar(name) || grepl("\\", name, fixed = TRUE)) {
+    return(FALSE)
+  }
+  word <- "[[:alnum:]_]"
+  pattern <- paste0(
+    if (is_table) {
+      paste0("\\b(?:from|join)\\s+(?:", word, "+[.])*")
+    } else if (grepl(paste0("^", word), name)) {
+      paste0("(?<!", word, ")")
+    },
+    "\\Q", name, "\\E", if (grepl(paste0(word, "$"), name)) paste0("(?!", word, ")")
+  )
+  grepl(pattern, text, perl = TRUE)
 }

@@ -140,3 +140,20 @@ test_that("in SQLite a number and its text are one unit, in panels and in roster
     class = "dpsc_error_panel"
   )
 })
+
+test_that("a weight far above a very small largest weight counts as this largest weight", {
+  # Plants faults 118.
+  skip_if_not_installed("RSQLite")
+  withr::local_seed(5)
+  people <- data.frame(y = stats::runif(200), x = stats::runif(200), w = 1e10)
+  fit <- function(data) {
+    force(data)
+    withr::local_seed(11)
+    coef(dp_lm(y ~ x, data, epsilon = 20, weights = w, max_weight = 2^-1000,
+      bounds = list(y = c(0, 1), x = c(0, 1)), control = by_seed
+    ))
+  }
+  reference <- fit(dp_table(sqlite_of(people), "sales", compute = "database"))
+  expect_identical(fit(people), reference)
+  expect_false(anyNA(reference))
+})

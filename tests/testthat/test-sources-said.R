@@ -38,7 +38,7 @@ test_that("a database error that rows cause is hidden, since its text may contai
 })
 
 test_that("only errors of a database about names, rights and syntax are shown, at most in part", {
-  # Plants faults 100.
+  # Plants faults 100, 117.
   text <- "SELECT why, s.age FROM \"sale\" s"
   known <- c(
     "no such table: sale", "no such column: why", "near \"FROM\": syntax error",
@@ -67,6 +67,18 @@ test_that("only errors of a database about names, rights and syntax are shown, a
     expect_match(known_error(words, text), "not exist|ambiguous|no such|syntax|denied")
   }
   expect_null(known_error("ERROR:  operator does not exist: hiv > positive", text))
+  # Cells of one or two letters, and cells with words of the message.
+  short <- "SELECT \"y\", 'm' AS g FROM \"sale\" s WHERE week IN (1, 2)"
+  for (cell in c("m", "s", "y", "g", "1", "sal", "relation", "e")) {
+    words <- sprintf("ERROR:  relation \"%s\" does not exist", cell)
+    expect_identical(known_error(words, short), "relation \"...\" does not exist")
+  }
+  for (cell in c("m", "e", "sal", "column")) {
+    words <- sprintf("ERROR:  column \"%s\" does not exist", cell)
+    expect_identical(known_error(words, short), "column \"...\" does not exist")
+  }
+  expect_identical(known_error("no such table: sale", short), "no such table: sale")
+  expect_identical(known_error("no such column: s.y", "SELECT s.y FROM sale"), "no such column: s.y")
   expect_null(known_error("no such table: \xff", text))
 })
 
