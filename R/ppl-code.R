@@ -83,10 +83,15 @@ called_functions <- function(code) {
 
 #' A formula that a fit may contain, without its environment, which can contain the panel
 #' @noRd
-bare_formula <- function(formula) {
-  environment(formula) <- baseenv()
-  attributes(formula) <- attributes(formula)[c("class", ".Environment")]
-  formula
+bare_formula <- function(formula) formula_from(bare_code(formula))
+
+#' Code without the attributes of its calls, which no evaluation needs and which can hold anything
+#' @noRd
+bare_code <- function(code) {
+  if (!is.call(code)) {
+    return(code)
+  }
+  code_of_parts(as.list(code), bare_code)
 }
 
 #' The name of code in `bounds`

@@ -17,7 +17,7 @@ said_offset <- function(offset) {
       x = "It is {describe(offset)}.", i = "The offset's columns need limits in {.arg bounds}."
     ), "argument")
   }
-  offset[[2L]]
+  bare_code(offset[[2L]])
 }
 
 #' The formula of all variables that need limits

@@ -22,7 +22,7 @@ lm_columns <- function(formula, bounds, outcome = lm_outcome, offset = NULL) {
   for (k in seq_along(attr(terms, "term.labels"))) known <- add_term(known, factors, k)
   known$columns <- Filter(function(column) length(column$variables) > 0L, known$columns)
   known <- give_unclosed(known)
-  response <- outcome(formula[[2L]], given)
+  response <- outcome(bare_code(formula[[2L]]), given)
   check_lm_size(known)
   own <- c(if (!is.null(offset)) list(offset_of(offset, given)), list(response))
   known$variables <- c(known$variables, own)

@@ -233,3 +233,29 @@ test_that("attributes of arguments do not enter dp_glm() or dp_select() fits, st
     expect_no_canary(parts, secrets, class(one)[[1L]])
   }
 })
+
+test_that("attributes of calls inside a formula do not enter fits", {
+  withr::local_seed(4)
+  secrets <- stats::runif(20, 100, 900)
+  hung <- function(formula) {
+    for (side in seq_along(formula)[-1L]) {
+      if (is.call(formula[[side]])) attr(formula[[side]], "secret") <- secrets
+    }
+    formula
+  }
+  rows <- data.frame(y = stats::runif(400), x = stats::runif(400))
+  of <- list(y = c(0, 1), x = c(0, 1))
+  panel <- expand.grid(t = 1:8, id = 1:61)
+  panel$y <- stats::runif(nrow(panel))
+  panel$on <- as.integer(panel$id == 61 & panel$t > 5)
+  made <- list(
+    dp_lm(hung(I(y) ~ I(x)), rows, epsilon = 5, bounds = of),
+    dp_glm(hung(I(y) ~ I(x)), rows, "gaussian", epsilon = 5, bounds = of,
+      offset = hung(~ I(x * 0.5))),
+    dp_synth(hung(I(y) ~ on), panel, c("id", "t"), epsilon = 5, protect = "donors",
+      bounds = list(`I(y)` = c(0, 1)))
+  )
+  for (one in made) expect_no_canary(unclass(one), secrets, class(one)[[1L]])
+  # The empty argument of x[, 1] remains.
+  expect_identical(bare_code(quote(log(x[, 1]) + 2)), quote(log(x[, 1]) + 2))
+})
