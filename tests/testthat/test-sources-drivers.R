@@ -127,7 +127,8 @@ test_that("in SQLite a number and its text are one unit, in panels and in roster
     UNION ALL SELECT")) {
     DBI::dbExecute(con, "DROP VIEW IF EXISTS mixed")
     DBI::dbExecute(con, paste("CREATE VIEW mixed AS", first,
-      "* FROM named WHERE week < 4 UNION ALL SELECT CAST(unit AS TEXT), week, y, treated FROM named WHERE week > 3"))
+      "* FROM named WHERE week < 4 UNION ALL",
+      "SELECT CAST(unit AS TEXT), week, y, treated FROM named WHERE week > 3"))
     release <- seeded(in_sqlite(con, name = "mixed"), formula = y ~ treated, protect = "donors")
     expect_identical(release$statistics, reference[[1L]])
     if (first == "SELECT") expect_identical(filled("mixed"), reference[[2L]])

@@ -78,7 +78,8 @@ test_that("only errors of a database about names, rights and syntax are shown, a
     expect_identical(known_error(words, short), "column \"...\" does not exist")
   }
   expect_identical(known_error("no such table: sale", short), "no such table: sale")
-  expect_identical(known_error("no such column: s.y", "SELECT s.y FROM sale"), "no such column: s.y")
+  words <- "no such column: s.y"
+  expect_identical(known_error(words, "SELECT s.y FROM sale"), words)
   expect_null(known_error("no such table: \xff", text))
 })
 
