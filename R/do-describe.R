@@ -52,7 +52,9 @@
 #'   drawn with higher probability than other numbers. If drawn quantiles are round, their limits
 #'   extend to the next round number. With few people limits always extend to the next round number,
 #'   since a quantile of a column with few different values is then often drawn between two of these
-#'   values.
+#'   values. Declare whole numbers by bounds of class integer, `c(0L, 100L)`: without them, limits
+#'   contained the quantiles of counts with few different values in only 63 to 80 % of the releases
+#'   with 2,000 people.
 #'
 #'   With few people, the released numbers cannot exclude that a skewed column has an infinite
 #'   variance. Limits of its standard deviation then extend to the largest standard deviation that

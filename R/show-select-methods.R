@@ -76,6 +76,24 @@ print.dp_selection <- function(x, ...) print_lines(x, selection_lines(x))
 #' @export
 summary.dp_selection <- function(object, ...) new_summary(object, selection_lines(object), ...)
 
+#' The ranges to which a refit clips its variables, where the release found them
+#' @noRd
+clipped_words <- function(x) {
+  columns <- c(x$columns$regressors, list(x$columns$outcome))
+  names <- vapply(columns, `[[`, "", "name")
+  located <- !vapply(columns, function(column) is.null(column$deviation), NA)
+  used <- columns[located & names %in% c(x$selected, x$columns$outcome$name)]
+  if (length(used)) {
+    ranges <- vapply(used, function(column) {
+      paste(column$name, format_value(column$lower), "to", format_value(column$upper))
+    }, "")
+    strwrap(paste0(
+      "Slopes are for variables clipped to these ranges: ", paste(ranges, collapse = ", "),
+      ". For variables with long tails they differ from the slopes of lm()."
+    ), 90L, prefix = "  ")
+  }
+}
+
 selection_lines <- function(x) {
   chosen <- if (x$abstained) {
     "  abstained: no set of variables is stable enough to be released (the budget is spent)"
@@ -97,7 +115,7 @@ selection_lines <- function(x) {
         "  No intervals: the noise of these estimates also determined the selection."
       } else {
         "  Intervals of tidy() treat the selection as fixed."
-      })
+      }, clipped_words(x))
     },
     if (!is.null(x$hurdle)) {
       paste0(

@@ -72,8 +72,8 @@ round_points round_points_of(const place_grid& grid) {
   const std::vector<decimal_level> levels = levels_of(grid);
   const double each = mass * count / static_cast<double>(std::max<std::size_t>(1, levels.size()));
   for (const decimal_level& level : levels)
-    for (double j = level.first; j <= level.last; j += 1.0)
-      favour(level.times(j), each / level.points());
+    for (double i = 0.0; i < level.points(); i += 1.0)  // first + 1 may equal first
+      favour(level.times(level.first + i), each / level.points());
   return out;
 }
 

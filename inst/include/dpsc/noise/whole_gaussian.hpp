@@ -90,11 +90,11 @@ class whole_sigma_gaussian {
       // k with probability proportional to exp(-k^2 / 2): a thinned geometric distribution.
       std::uint64_t k = 0;
       while (bernoulli_exp_half(engine)) ++k;
-      if (k > 64) throw std::overflow_error("discrete Gaussian draw out of range");  // exp(-2048)
       bool keep = true;
       for (std::uint64_t i = k > 1 ? k * (k - 1) : 0; keep && i > 0; --i)
         keep = bernoulli_exp_half(engine);
       if (!keep) continue;
+      if (k > 64) throw std::overflow_error("discrete Gaussian draw out of range");  // exp(-2048)
       const bool negative = engine.quarter() & 1U;
       const std::uint64_t j = below_sigma(engine);
       if (negative && k == 0 && j == 0) continue;  // or zero would count twice
