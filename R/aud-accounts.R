@@ -8,7 +8,7 @@ account_rows <- function(table, account) {
     return(table)
   }
   table$account <- account
-  moved <- table$observed > 0 & !is.na(account)
+  moved <- which(table$observed > 0 & !is.na(account))
   if (length(unique(account[moved])) > 1L) table$ratio[moved] <- Inf
   table
 }

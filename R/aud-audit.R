@@ -51,7 +51,7 @@
 #'   * `observed`: lower bounds on `epsilon` and `delta` with confidence `level`, for `"loss"` also
 #'     the largest `loss`. For `"replay"`: `ratio`, the largest ratio of actual to declared
 #'     sensitivity.
-#'   * `violated`: whether the claim is refuted.
+#'   * `violated`: whether the claim is refuted; `NA` if the change of a call is not known.
 #'   * `note`: an explanation, or `NULL`.
 #'   * `table`: the table that `tidy()` returns.
 #'   * `curve`: for mode `"loss"`, delta as a function of epsilon.

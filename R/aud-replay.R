@@ -221,10 +221,17 @@ audit_replay <- function(hooked, pair, n_runs) {
     best$ratio <- do.call(pmax, lapply(runs, `[[`, "ratio"))
     best
   }
-  worst <- if (steady) max(0, table$ratio) else Inf
+  worst <- if (steady) max(0, table$ratio, na.rm = TRUE) else Inf
+  # An argument that is infinite with both data sets has no known shift.
+  unknown <- anyNA(table$ratio)
   list(
-    observed = list(ratio = worst), violated = !(worst <= 1 + 1e-9),
-    note = if (!steady) "The sequence of noise calls depends on the panel.", table = table
+    observed = list(ratio = worst),
+    violated = if (worst <= 1 + 1e-9) if (unknown) NA else FALSE else TRUE,
+    note = if (!steady) {
+      "The sequence of noise calls depends on the panel."
+    } else if (unknown) {
+      "A call's argument is no finite number, so its change is not known."
+    }, table = table
   )
 }
 

@@ -37,7 +37,9 @@ format.dp_audit <- function(x, ...) {
     return(c(
       paste0(title, ", ", format(x$n_runs, big.mark = ","), " recorded and replayed runs"),
       audit_calls(x$table, number), if (!is.null(x$note)) paste0("  ", x$note),
-      paste0("  ", if (x$violated) {
+      paste0("  ", if (is.na(x$violated)) {
+        "NOT KNOWN whether a call's argument changed by more than declared."
+      } else if (x$violated) {
         "VIOLATED: a noise call's argument depends more on the data than declared."
       } else {
         "No call's argument changed by more than declared between these two data sets."
@@ -113,7 +115,13 @@ plot.dp_audit <- plot_by(autoplot.dp_audit)
 audit_colours <- c(claimed = "#0072B2", observed = "#D55E00")
 
 audit_title <- function(x) {
-  if (x$violated) "The claim does not hold" else "No violation found"
+  if (is.na(x$violated)) {
+    "Not known"
+  } else if (x$violated) {
+    "The claim does not hold"
+  } else {
+    "No violation found"
+  }
 }
 
 #' Events, with the region that the claim permits

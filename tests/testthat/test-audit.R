@@ -427,3 +427,21 @@ test_that("audits have methods for format(), tidy() and autoplot() and contain n
   }
   expect_output(print(release), "gram")
 })
+
+test_that("an audit is neither passed nor failed if the change of a call is not known", {
+  withr::local_seed(2)
+  rows <- data.frame(x = stats::runif(60, -1, 1), y = stats::runif(60, -1, 1))
+  other <- rows
+  rows[1, ] <- c(1e-9, 1)
+  other[1, ] <- c(-1e-9, -1)
+  # 1/x has limits so wide that a coefficient is at a corner of its box.
+  run <- function(data, control) {
+    dp_glm(y ~ I(1 / x), data, "gaussian",
+      method = "kst", epsilon = 8, bounds = list(y = c(-1, 1), x = c(-1, 1)), control = control
+    )
+  }
+  audit <- dp_audit(audit_mechanism(run, epsilon = 8), rows, other, n_runs = 2, mode = "replay")
+  expect_identical(audit$violated, NA)
+  expect_match(format(audit), "NOT KNOWN whether", all = FALSE)
+  expect_match(audit$note, "its change is not known")
+})
