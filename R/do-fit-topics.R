@@ -53,7 +53,10 @@ NULL
 #'   too small for the budget (fewer than 48 people at `epsilon = 1`) are refused. Effects in per
 #'   cent are `NA` where the noise hides the counterfactual's level, as the noise usually does for
 #'   60 people at `epsilon = 1`. [conformal()], [placebo_time()] and [penalty_path()] are refused.
-#'   With several adoption dates every cohort is a protected group.
+#'   With several adoption dates every cohort is a protected group. If the treatment acts on some
+#'   people only, an effect on fewer of them than the noise hides is not seen: the print gives the
+#'   share (at `epsilon = 1` about 8 % of 300 people), and the average is then the average of the
+#'   other people. Where a larger share may be far from the others, the interval is wide.
 #' @seealso [dp_synth()], [dp_cohorts]
 #' @name dp_synth_treated
 NULL

@@ -108,7 +108,21 @@ cut_doubt <- function(release) {
   }
   # If the centre is distant, the donors reveal little about the part that clipping removes.
   tcrossprod(0.3 * back %*% from_centre(x)[residual]) +
-    (x$stray %||% 0) * length(residual) * mean(back)^2
+    (x$stray %||% 0) * length(residual) * mean(back)^2 + far_doubt(x$far, back)
+}
+
+#' Covariance of the unknown part of the group's mean that is due to people far from the others
+#'
+#' Their average is estimated. A third of it is the assumed standard deviation of single periods
+#' around this average.
+#' @param back (`matrix`, T1 x T1)\cr from features to outcomes in scaled units.
+#' @noRd
+far_doubt <- function(far, back) {
+  if (is.null(far)) {
+    return(0)
+  }
+  T1 <- nrow(back)
+  (far$variance + (diag(T1) - 1 / T1) * (far$shift / 3)^2) * T1 * mean(back)^2
 }
 
 #' The group's mean minus the last round's centre, as retained by clipping

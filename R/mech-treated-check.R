@@ -58,6 +58,7 @@ group_fits <- function(x, m, release) {
     (if (is.null(x$place)) is.null(x$stray) else is_amount(x$stray, TRUE)) &&
     is_vector_of(x$control$mean, d) &&
     all(vapply(x$control[c("mean_sd", "clipped", "constant", "noise")], is_amount, NA)) &&
+    far_fits(x) &&
     all(vapply(x$rounds, function(round) {
       is.list(round) && length(round$origin) == d &&
         all(vapply(round[c("radius", "exponent", "clipped", "constant", "noise")], is_amount, NA))
@@ -98,4 +99,15 @@ rounds_weigh <- function(x) {
       is.list(round) && share(round$kept) && is_amount(round$mean_sd) &&
         is_vector_of(round$mean, length(x$mean))
     }, NA))
+}
+
+#' The smallest share of a group that noise does not hide, or `NULL` if far people are not counted
+#'
+#' An effect on fewer people, alike and far from the others, is not seen.
+#' @noRd
+least_seen <- function(release) {
+  far <- lapply(protected_groups(release), function(group) group$x$far)
+  if (length(far) && !any(vapply(far, is.null, NA))) {
+    max(far_gate) * max(vapply(far, function(x) max(x$sd), 0))
+  }
 }

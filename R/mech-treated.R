@@ -163,5 +163,5 @@ less_control <- function(treated, control, T1) {
   }
   treated$moves <- cbind(treated$moves, back * control$mean_sd)
   treated$control <- control
-  treated
+  add_far_people(treated, back, T1)
 }

@@ -147,12 +147,27 @@ protects_line <- function(fit, protected) {
     return(NULL)
   }
   if (protected) {
-    "  protects everyone, donors and treated people: results about treated people contain noise"
+    c(
+      "  protects everyone, donors and treated people: results about treated people contain noise",
+      paste0("  ", few_unseen_words(fit$release))
+    )
   } else if (grepl("^mean of .* treated units$", rownames(fit$target)[[1L]])) {
     donors_only_line
   } else if (sum(fit$size) == 1) {
     "  protects the donors; the treated unit's data are public"
   }
+}
+
+#' A limitation of averages over protected people
+#' @noRd
+few_unseen_words <- function(release) {
+  least <- least_seen(release)
+  few <- if (is.null(least)) {
+    "a few"
+  } else {
+    paste("fewer than about", format(100 * min(1, signif(least, 1))), "% of the")
+  }
+  paste("an effect on", few, "treated people only is not seen")
 }
 
 donors_only_line <- "  protects the donors; the treated units' data are public"

@@ -236,7 +236,10 @@ release_words <- function(release) {
     # Readers of the paper do not need the references to files of the package.
     gsub("[;,] proofs/[a-z]+\\.md", "", privacy$theorem), ", where ",
     sub("row", "row (all periods)", neighbour_words(privacy), fixed = TRUE), ".",
-    assumed_words(privacy)
+    assumed_words(privacy), if (everyone) {
+      paste0(" Treated people far from the others count as noise unless they are many: ",
+        few_unseen_words(release), ".")
+    }
   )
 }
 

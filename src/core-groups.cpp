@@ -14,3 +14,4 @@
 #include <dpsc/release/posterior_release.cpp>
 #include <dpsc/release/treated_location.cpp>
 #include <dpsc/release/treated_release.cpp>
+#include <dpsc/release/treated_tail.cpp>

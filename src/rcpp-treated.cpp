@@ -58,24 +58,46 @@ Rcpp::List control(const dpsc::row_source& donors, const Rcpp::List& facts,
   const Rcpp::List rounds(treated["rounds"]);
   const Rcpp::List last(rounds[rounds.size() - 1]);
   const dpsc::row_scale bounds = as_scale(scale);
-  const dpsc::moments_step step = dpsc::plan_treated(group).control;
-  const dpsc::noisy_moments x =
-      dpsc::run_control(step, group.n, Rcpp::as<Eigen::MatrixXd>(treated["loadings"]),
+  const dpsc::treated_plan plan = dpsc::plan_treated(group);
+  dpsc::tail_knots at;
+  if (last.containsElementNamed("knots")) {
+    at.bend = Rcpp::as<double>(last["bend"]);
+    at.knots = Rcpp::as<Eigen::VectorXd>(last["knots"]);
+  }
+  const dpsc::tail_moments x =
+      dpsc::run_control(plan, group, Rcpp::as<Eigen::MatrixXd>(treated["loadings"]),
                         Rcpp::as<Eigen::VectorXd>(treated["origin"]),
-                        Rcpp::as<double>(last["radius"]), bounds, donors, draws, interrupter());
-  return Rcpp::List::create(_["mean"] = Rcpp::wrap(x.mean), _["mean_sd"] = x.mean_sd,
-                            _["clipped"] = step.limit, _["constant"] = step.constant,
-                            _["noise"] = step.noise);
+                        Rcpp::as<double>(last["radius"]), at, bounds, donors, draws, interrupter());
+  Rcpp::List out = Rcpp::List::create(
+      _["mean"] = Rcpp::wrap(x.mean), _["mean_sd"] = x.mean_sd, _["clipped"] = plan.control.limit,
+      _["constant"] = plan.control.constant, _["noise"] = plan.control.noise);
+  if (plan.tail) {
+    out["tail"] = Rcpp::wrap(x.tail);
+    out["tail_sd"] = x.tail_sd;
+    out["both"] = x.both;
+    out["both_sd"] = x.both_sd;
+  }
+  return out;
 }
 
 Rcpp::List from_treated(const dpsc::treated_release& x) {
   Rcpp::List rounds;
-  for (const dpsc::treated_round& round : x.rounds)
-    rounds.push_back(Rcpp::List::create(
+  for (const dpsc::treated_round& round : x.rounds) {
+    Rcpp::List own = Rcpp::List::create(
         _["origin"] = Rcpp::wrap(round.origin), _["radius"] = round.radius,
         _["exponent"] = round.exponent, _["clipped"] = round.clipped,
         _["constant"] = round.constant, _["noise"] = round.noise,
-        _["mean"] = Rcpp::wrap(round.mean), _["mean_sd"] = round.mean_sd, _["kept"] = round.kept));
+        _["mean"] = Rcpp::wrap(round.mean), _["mean_sd"] = round.mean_sd, _["kept"] = round.kept);
+    if (round.at.knots.size() > 0) {
+      own["bend"] = round.at.bend;
+      own["knots"] = Rcpp::wrap(round.at.knots);
+      own["tail"] = Rcpp::wrap(round.tail);
+      own["tail_sd"] = round.tail_sd;
+      own["both"] = round.both;
+      own["both_sd"] = round.both_sd;
+    }
+    rounds.push_back(own);
+  }
   const Rcpp::List place = Rcpp::List::create(
       _["knots"] = Rcpp::wrap(x.place.knots), _["counts"] = Rcpp::wrap(x.place.counts),
       _["counts_sd"] = x.place.counts_sd, _["centre"] = x.place.centre, _["doubt"] = x.place.doubt);

@@ -114,7 +114,7 @@ test_that("a person changes the sums that locate a group by a length of at most 
 test_that("single-period RMSEs of a protected group are below four times a public target's RMSE", {
   # The ratio was 7.1 in version 0.2.0. An oracle that knows all residuals reaches 2.7
   # (bench/protect.R).
-  errors <- vapply(1:10, function(seed) {
+  errors <- vapply(1:20, function(seed) {
     withr::local_seed(seed)
     people <- simulate_factor(3100, 32, 3, 0.8, 0.075, 0.2, 0.05, 0.05)$outcome
     group <- people[3000 + 1:100, ]

@@ -55,6 +55,8 @@ treated_plan plan_treated(const treated_facts& facts) {
   if (!(budget.total() > 0.0)) throw budget_too_small();
   treated_plan out;
   out.total = budget.total();
+  // Laplace noise would grow with the number of knots.
+  out.tail = budget.gaussian();
   const double radius = budget.share_of_exponent(votes / facts.m, votes_least, votes_most);
   out.radius = budget.exponent(radius);
   out.place = plan_location(budget, facts.m);
@@ -270,6 +272,18 @@ bool nobody_there(const treated_frame& frame, const treated_round& round, double
          std::fabs(along) > treated_constants::nobody * round.radius;
 }
 
+/// A round's moments, with a tail if there are knots.
+tail_moments round_moments(const row_source& source, const grid_map& rows, double people,
+                           double radius, const moments_step& step, const tail_knots& at,
+                           Eigen::Index T1, noise& draws, const ticker& tick) {
+  if (at.knots.size() > 0)
+    return release_tail(source, rows, people, radius, step, at, T1, draws, tick);
+  tail_moments out;
+  static_cast<noisy_moments&>(out) =
+      release_moments(source, rows, people, radius, step, draws, tick);
+  return out;
+}
+
 double distance_squared(const treated_frame& frame, const Eigen::VectorXd& missed, double sd,
                         bool near_edge) {
   const double periods = static_cast<double>(frame.T1);
@@ -364,18 +378,25 @@ treated_release run_treated(const treated_plan& plan, const treated_facts& facts
   centre.tail(frame.T1).setConstant(out.place.centre);
   double middle = std::hypot(look.radius, out.place.doubt * std::sqrt(frame.T1));
   double first = placed ? above_placed_first : above_first, next = placed ? above_placed : above;
-  noisy_moments last;
+  // No effect exceeds the width of the bounds.
+  const double reach = 2.0 * frame.by_residual * std::sqrt(static_cast<double>(frame.T1));
+  tail_moments last;
   for (std::size_t j = 0; j < plan.moments.size(); ++j) {
     const moments_step& step = plan.moments[j];
     const Eigen::VectorXd origin = frame.origin + centre;
     const grid_map rows = map_on_grid(scale, frame.loadings, origin);
     const radius_search search{middle, 0.5, -3, below, first, next};
-    const double radius =
-        plan.cut(facts) * choose_treated_radius(source, rows, facts.m, search, plan.radius,
-                                                plan.records[2 * j + 1].label, draws, tick);
-    last = release_moments(source, rows, facts.m, radius, step, draws, tick);
+    const double found_radius = choose_treated_radius(source, rows, facts.m, search, plan.radius,
+                                                      plan.records[2 * j + 1].label, draws, tick);
+    const double radius = plan.cut(facts) * found_radius;
+    // Lengths are at least the donors', so that few donors count as far.
+    const double bend = tail_constants::bend * std::max({radius, found_radius, look.radius});
+    const tail_knots at =
+        plan.tail ? tail_knots(bend, tail_constants::bend * look.radius, reach) : tail_knots();
+    last = round_moments(source, rows, facts.m, radius, step, at, frame.T1, draws, tick);
     out.rounds.push_back({origin, radius, plan.radius, step.limit, step.constant, step.noise,
-                          last.mean, last.mean_sd, look.kept_of(radius)});
+                          last.mean, last.mean_sd, look.kept_of(radius), at, last.tail,
+                          last.tail_sd, last.both, last.both_sd});
     const pooled_mean all(frame, out.rounds);
     out.mean = all.mean;
     out.mean_sd = all.sd;
@@ -423,11 +444,13 @@ treated_release run_treated(const treated_plan& plan, const treated_facts& facts
   return out;
 }
 
-noisy_moments run_control(const moments_step& step, double n, const Eigen::MatrixXd& loadings,
-                          const Eigen::VectorXd& origin, double radius, const row_scale& scale,
-                          const row_source& donors, noise& draws, const ticker& tick) {
+tail_moments run_control(const treated_plan& plan, const treated_facts& facts,
+                         const Eigen::MatrixXd& loadings, const Eigen::VectorXd& origin,
+                         double radius, const tail_knots& at, const row_scale& scale,
+                         const row_source& donors, noise& draws, const ticker& tick) {
   const grid_map rows = map_on_grid(scale, loadings, origin);
-  return release_moments(donors, rows, n, radius, step, draws, tick);
+  return treated_detail::round_moments(donors, rows, facts.n, radius, plan.control, at, facts.T1,
+                                       draws, tick);
 }
 
 }  // namespace dpsc

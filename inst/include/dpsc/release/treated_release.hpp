@@ -17,6 +17,7 @@
 #include "../mechanism/moments.hpp"
 #include "../rows/source.hpp"
 #include "treated_location.hpp"
+#include "treated_tail.hpp"
 
 namespace dpsc {
 
@@ -105,6 +106,7 @@ struct treated_plan {
   look_plan look;        // of the donors
   moments_step control;  // of the donors
   double total = 0.0;    // mu, or epsilon
+  bool tail = false;     // people far from the others are counted, too
   std::vector<step_record> records;
 
   /// The length at which rows are clipped, in units of the radius that contains them.
@@ -152,6 +154,11 @@ struct treated_round {
   Eigen::VectorXd mean;  // of clipped rows about the origin
   double mean_sd = 0.0;
   double kept = 1.0;  // of a shift
+  tail_knots at;      // without knots if people far from the others are not counted
+  Eigen::VectorXd tail;
+  double tail_sd = 0.0;
+  Eigen::MatrixXd both;
+  double both_sd = 0.0;
 };
 
 /// The released values of a treated group. RELEASED.
@@ -283,9 +290,10 @@ treated_release run_treated(const treated_plan& plan, const treated_facts& facts
 /// The donors' own mean of the same features, clipped at the same length around their own centre:
 /// it shows the effect of clipping on skewed residuals and the remaining effect of the first
 /// release's noise. RELEASED.
-noisy_moments run_control(const moments_step& step, double n, const Eigen::MatrixXd& loadings,
-                          const Eigen::VectorXd& origin, double radius, const row_scale& scale,
-                          const row_source& donors, noise& draws, const ticker& tick);
+tail_moments run_control(const treated_plan& plan, const treated_facts& facts,
+                         const Eigen::MatrixXd& loadings, const Eigen::VectorXd& origin,
+                         double radius, const tail_knots& at, const row_scale& scale,
+                         const row_source& donors, noise& draws, const ticker& tick);
 
 }  // namespace dpsc
 
