@@ -118,8 +118,8 @@
 #'     releases whose error of the average is at most `half_width`.
 #'   * `power`: the power to detect `effect`, or `NA` if `effect` is not given; `detectable`: the
 #'     smallest effect that is detected with the requested power, or `Inf` if there is no such
-#'     effect. Both columns are `NA` without a test, and if `coverage` is below .9 by two
-#'     standard errors: a few people change far more than the others, so that intervals are too short.
+#'     effect. Both columns are `NA` without a test, and if `coverage` is below .9 by two standard
+#'     errors: a few people change far more than the others, so that intervals are too short.
 #'   * `person`: the `error` for a target of one person; `NA` if whole studies are simulated.
 #'   * `noise`: standard deviation of the noise on one released weight or moment, in scaled units.
 #'   * `penalty`: the ridge penalty; `NA` if the fit averages over penalties.

@@ -44,8 +44,7 @@
 #' variable with bounds 0 and 1. `"ranks"` finds medians and scales only for the outcome and the
 #' selected variables, with at most 20 % of the budget, and needs about `n sqrt(rho) >= 54 sqrt(size
 #' + 1)`. With fewer people and some 0/1 candidates, up to 40 % are for the outcome alone. Slopes
-#' are for the clipped variables, in the ranges that the print gives. For variables with long tails
-#' they can differ from slopes of `lm()` by several standard errors.
+#' are for the clipped variables (the print gives the ranges), and can differ from those of `lm()`.
 #'
 #' The last four methods propose a support and release it only if a test shows its stability.
 #' Otherwise they abstain (`$abstained`), at the same cost. Proofs: `proofs/selection.md`.

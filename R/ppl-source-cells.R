@@ -334,37 +334,3 @@ sql_identifier <- function(table, column) {
   if (table$dialect$loose) return(table$dialect$order(sql_any_identifier(key)))
   if (type %in% c("text", "cell")) by_bytes(table$dialect, key, column) else key
 }
-
-#' Identifiers in a column that may contain values of any type: 1, 1.0 and '1' are one person
-#'
-#' A view or a query can combine numbers and their text in one column, and a person with both would
-#' count twice.
-#' @noRd
-sql_any_identifier <- function(key) {
-  whole <- paste0("CAST(", key, " AS INTEGER)")
-  paste0(
-    "(CASE WHEN typeof(", key, ") <> 'real' THEN CAST(", key, " AS TEXT) WHEN ", key, " = ", whole,
-    " THEN CAST(", whole, " AS TEXT) WHEN CAST(printf('%!.15g', ", key, ") AS REAL) = ", key,
-    " THEN printf('%!.15g', ", key, ") ELSE printf('%!.17g', ", key, ") END)"
-  )
-}
-
-#' The same for units: in a column of numbers, text of a number is this number, so that numbers keep
-#' their order
-#' @param text (`flag`)\cr whether the column contains text by its type.
-#' @noRd
-sql_any_name <- function(key, text) {
-  name <- sql_any_identifier(key)
-  if (text) {
-    return(name)
-  }
-  made <- function(x) sql_any_identifier(x)
-  paste0(
-    "(CASE WHEN typeof(", key, ") IN ('integer', 'real') THEN ", key,
-    paste0(
-      " WHEN ", name, " = ", vapply(paste0("CAST(", key, " AS ", c("INTEGER", "REAL"), ")"),
-        made, ""), " THEN CAST(", key, " AS ", c("INTEGER", "REAL"), ")", collapse = ""
-    ),
-    " ELSE ", name, " END)"
-  )
-}

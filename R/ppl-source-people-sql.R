@@ -92,11 +92,6 @@ of_person <- function(design) if (isTRUE(design$person)) "dpsc_p"
 
 # Questions ---------------------------------------------------------------------------------------
 
-sql_there <- function(dialect, present = "a") {
-  present <- paste("CASE WHEN", present, "> 0 THEN 1 ELSE 0 END")
-  paste0(sql_count("n", dialect), ", ", sql_sum(present, "there", dialect))
-}
-
 #' Query for the number of rows of a temporary table, `n`, or for people with several rows the
 #' number of people and then of rows
 #' @noRd

@@ -132,3 +132,10 @@ postgres_instants <- function(con, values) {
   text <- paste0("'", format(values + 5e-7, "%Y-%m-%d %H:%M:%OS6%z", tz = zone), "'")
   ifelse(is.finite(values), text, as.character(DBI::dbQuoteLiteral(con, values)))
 }
+
+#' The numbers of rows and of present rows
+#' @noRd
+sql_there <- function(dialect, present = "a") {
+  present <- paste("CASE WHEN", present, "> 0 THEN 1 ELSE 0 END")
+  paste0(sql_count("n", dialect), ", ", sql_sum(present, "there", dialect))
+}

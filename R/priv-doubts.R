@@ -250,6 +250,28 @@ impossible_slopes <- function(fit) {
   }, NA)
 }
 
+#' Columns of numbers whose variance the released moments do not tell from zero
+#'
+#' Nothing limits the slope of such a column: the outcome's standard deviation limits a slope times
+#' the column's own. Columns of levels are limited by the outcome's bounds.
+#' @return One flag for each column with a coefficient.
+#' @noRd
+hidden_columns <- function(fit) {
+  rounds <- fit$release$rounds
+  if (!length(rounds)) {
+    return(logical(length(fit$kept)))
+  }
+  # On the diagonal the noise is sqrt(2) times as large.
+  noise <- 2.5 * sqrt(2) * rounds[[1L]]$sd[[1L]]
+  # With more noise the variance of a usual column, about 1, is not told from zero either.
+  vapply(fit$kept, function(k) {
+    numbers <- vapply(fit$columns$variables[fit$columns$columns[[k]]$variables], function(v) {
+      v$kind != "level"
+    }, NA)
+    all(numbers) && noise < 0.25 && rounds[[1L]]$covariance[k, k] < noise
+  }, NA)
+}
+
 # Selections and streams ---------------------------------------------------------------------------
 
 #' Doubts from released second moments of scaled columns

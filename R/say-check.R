@@ -323,12 +323,9 @@ describe <- function(x) {
 #' @noRd
 describe_value <- function(x) {
   if (!is.atomic(x) || length(x) != 1L || is.object(x)) {
-    describe(x)
-  } else if (is.character(x)) {
-    paste0("\"", cli::ansi_strtrim(x, 40L), "\"")
-  } else {
-    format(x)
+    return(describe(x))
   }
+  if (is.character(x)) paste0("\"", cli::ansi_strtrim(x, 40L), "\"") else format(x)
 }
 
 describe_range <- function(min, max, open, infinite) {

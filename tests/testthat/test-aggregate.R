@@ -252,7 +252,7 @@ test_that("64-bit integers become the numbers that they represent, not doubles o
   expect_identical(plain_rows(long), c(3, 2^53, -5, NA))
 })
 
-# Plants faults 126.
+# Plants faults 119.
 test_that("64-bit identifiers that differ in the last digits are different people", {
   skip_if_not_installed("bit64")
   rows <- data.frame(y = rep(c(0, 1), 200))
@@ -542,7 +542,7 @@ test_that("a statistic that always fails causes a warning, and results take the 
 })
 
 test_that("a difference of times, whose unit one person may change, is refused", {
-  # Plants faults 129.
+  # Plants faults 122.
   start <- as.POSIXct("2024-01-01", tz = "UTC") + 1:2000
   stay <- (start + 5000) - start
   refused <- function(data) {

@@ -318,7 +318,7 @@ test_that("in blocks levels that a reader may take for gaps are refused before a
 })
 
 test_that("a cell in another encoding, or with many blanks, changes only its own row", {
-  # Plants faults 128.
+  # Plants faults 121.
   words <- c("\u00d6zt\u00fcrk Ali", "\u00e9", "\u00a07", "\u0661\u0662")
   n <- 400L
   b <- list(y = c(0, 1), g = c("a", "b"))

@@ -1,5 +1,5 @@
-# Means of groups, if a few donors change far more after the event than all others: their part of the
-# mean is partly cut off, and the interval must not be as short as for the others alone.
+# Means of groups, if a few donors change far more after the event than all others: their part of
+# the mean is partly cut off, and the interval must not be as short as for the others alone.
 
 # People with a level and noise; a share of them changes by `jump` after the eighth of 12 periods.
 jumping_people <- function(n, share, jump) {

@@ -196,9 +196,10 @@ Eigen::VectorXd correction_of(const glm_facts_released& f, const Eigen::MatrixXd
   return (undo_shrinkage(whole, ldlt(whole + f.ridge * I).solve(I), f.ridge) - I) * f.theta;
 }
 
-/// What the whole correction of the shrinkage does to the curvature along itself, minus one. Curvature
-/// follows the mean of a rare outcome, so that the information at the minimiser, which the ridge
-/// draws towards zero, is too large (second order; simulated regressors with the released moments).
+/// What the whole correction of the shrinkage does to the curvature along itself, minus one.
+/// Curvature follows the mean of a rare outcome, so that the information at the minimiser, which
+/// the ridge draws towards zero, is too large (second order; simulated regressors with the released
+/// moments).
 double curvature_change(const glm_facts_released& f, const Eigen::VectorXd& correction) {
   if (f.family.kind == glm_kind::gaussian || f.penalty.size() > 0) return 0.0;
   constexpr int draws = 2000;
@@ -330,8 +331,7 @@ glm_covariance glm_errors(const glm_facts_released& f) {
   const double change = curvature_change(f, out.theta - f.theta);
   // The curvature grows exponentially along the correction: its mean is (exp(a) - 1)/a times that
   // at the minimiser for a correction of a, and so a solves exp(a) = 1 + change.
-  if (change != 0.0)
-    out.theta = f.theta + correction_of(f, found, change / std::log1p(change));
+  if (change != 0.0) out.theta = f.theta + correction_of(f, found, change / std::log1p(change));
   const double kept = std::min(1.0, 1.0 + change);
   const Eigen::MatrixXd H = kept * found;
   Eigen::MatrixXd scores;
@@ -355,8 +355,7 @@ glm_covariance glm_errors(const glm_facts_released& f) {
           noisy(i, j) += e;
           if (i != j) noisy(j, i) += e;
         }
-      add_parts(f,
-                kept * parted_information(noisy, std::sqrt(2.0) * f.information_sd, least, weak),
+      add_parts(f, kept * parted_information(noisy, std::sqrt(2.0) * f.information_sd, least, weak),
                 score, scores, out);
     }
     out.privacy /= information_redraws;

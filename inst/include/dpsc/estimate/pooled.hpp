@@ -80,7 +80,8 @@ struct lm_pool {
   const lm_round& last() const { return rounds.back(); }
   /// Half the edge of the covariance's noise.
   double floor() const { return std::max(sd * std::sqrt(static_cast<double>(p())), 1e-12); }
-  /// Noise along one direction exceeds this in one of 160 releases (standard deviation: sqrt(2) sd).
+  /// Noise along one direction exceeds this in one of 160 releases (standard deviation: sqrt(2)
+  /// sd).
   double told() const { return std::max(floor(), 2.5 * std::sqrt(2.0) * sd); }
   /// A round with a much wider clip than the last round has much noisier, or biased, residuals; if
   /// the last rounds are wide because errors are skew, the narrow ones are biased.

@@ -192,8 +192,8 @@ std::size_t extended_range(const Eigen::MatrixXd& values, const std::vector<doub
   // Whom the calm range may leave out is no evidence of larger errors.
   const std::vector<std::int64_t> losses =
       beyond(values, larger, std::floor(0.5 / plan.clip_exponent), rows);
-  return calm + draws.choose(plan.records[1].label, choice_beyond(losses, plan.reach_exponent,
-                                                                  prior, rows.bits()));
+  return calm + draws.choose(plan.records[1].label,
+                             choice_beyond(losses, plan.reach_exponent, prior, rows.bits()));
 }
 
 }  // namespace calibration_detail
@@ -229,10 +229,9 @@ calibration release_calibration(const placebo_errors& rows, const calibration_pl
     const double own = rows.share.size() > 0 ? one * rows.share[i] : one;
     sum += square < 1.0 ? std::floor(own * square) : std::floor(own);  // not a number: one
   }
-  const double noisy =
-      draws.add(plan.records[plan.second_at()].label, plan.second_law,
-                Eigen::VectorXd::Constant(1, sum),
-                Eigen::VectorXd::Constant(1, plan.second_noise))[0];
+  const double noisy = draws.add(plan.records[plan.second_at()].label, plan.second_law,
+                                 Eigen::VectorXd::Constant(1, sum),
+                                 Eigen::VectorXd::Constant(1, plan.second_noise))[0];
   // The total weight of the people, relative to the largest weight.
   const double mass = static_cast<double>(m) * rows.mean_share;
   const double grid = out.clip * out.clip / (one * mass);

@@ -35,8 +35,8 @@ struct calibration_plan {
   double clip_exponent = 0.0;
   double factor_exponent = 0.0;
   double reach_exponent = 0.0;  // of a group: of the draw for errors far beyond the range
-  double tail = 0.05;    // share of errors that may lie outside
-  int second_bits = 20;  // squared errors over the squared clip are multiples of 2^-bits
+  double tail = 0.05;           // share of errors that may lie outside
+  int second_bits = 20;         // squared errors over the squared clip are multiples of 2^-bits
   law second_law = law::discrete_gaussian;
   double second_noise = 0.0;  // variance, or Laplace scale
   double second_sigma = 0.0;
