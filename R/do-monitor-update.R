@@ -19,8 +19,8 @@
 #'   donors change after the first release in a way that it has not seen: a large shift, even one
 #'   common to all, much larger variation, or a shift of some donors. Such changes are shortened to
 #'   the radius, and the intervals do not include this error. In simulations with 2,000 donors and
-#'   `epsilon = 1`, 95 % intervals of such periods covered 20 to 63 %. One new release of all periods
-#'   covered 97 %, except if a few donors change a lot.
+#'   `epsilon = 1`, 95 % intervals of such periods covered 20 to 63 %. One new release of all
+#'   periods covered 97 %, except if a few donors change a lot.
 #'
 #' @section Who is protected: Neighbouring data sets arise by replacing the whole row of one donor,
 #'   in all past and future periods and in every update. The first release and all announced periods
