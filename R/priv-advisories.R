@@ -89,6 +89,13 @@ advisories <- function() {
         "the release, one person's rows could count as those of several units"
       ),
       "the source of its rows", panels = TRUE
+    ),
+    drivers = hidden_fault(
+      paste(
+        "in a database whose connection reads 64-bit numbers as R's integers, sums of more than",
+        "31 bits counted as zero, so that the noise was too small"
+      ),
+      "the source of its rows"
     )
   )
 }

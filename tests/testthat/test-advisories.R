@@ -5,9 +5,10 @@ skip_if_not_installed("jsonlite")
 of_020 <- function(name) read_old(test_path("fixtures", "0.2.0", name))
 said_of <- function(x) gsub("\\s+", " ", paste(utils::capture.output(print(x)), collapse = " "))
 
-test_that("every advisory has four fields and concerns old versions; NEWS has seven key words", {
+test_that("every advisory has four fields and concerns old versions; NEWS has eight key words", {
   expect_named(advisories(), c(
-    "positions", "places", "waves", "cells", "classes", "blocks", "index", "engines"
+    "positions", "places", "waves", "cells", "classes", "blocks", "index", "engines",
+    "drivers"
   ))
   for (one in advisories()) {
     expect_named(one, c("fault", "until", "shows", "found"))
@@ -18,7 +19,7 @@ test_that("every advisory has four fields and concerns old versions; NEWS has se
   skip_if_not(file.exists(news), "the package's sources")
   text <- paste(readLines(news, n = 200), collapse = " ")
   for (word in c("10,000", "\"output\"", "dp_files()", "ordered factor", "dp_chunks()",
-    "pdata.frame", "by bytes")) {
+    "pdata.frame", "by bytes", "bigint")) {
     expect_match(text, word, fixed = TRUE)
   }
 })
