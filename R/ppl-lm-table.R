@@ -122,8 +122,10 @@ row_weights <- function(weights, data, max_weight, blocks = FALSE) {
   if (length(value) != nrow(data)) {
     abort("{.arg weights} must give one number per row.", "argument")
   }
-  # The quotient by a very small number would be infinite, and the row left out.
-  pmin(cell_numbers(value), max_weight) / max_weight
+  share <- cell_numbers(value) / max_weight
+  # An infinite share, also by a very small largest weight, is the largest one.
+  share[share %in% Inf] <- 1
+  share
 }
 
 #' Weights with zero for rows excluded by a private choice, without a change of n

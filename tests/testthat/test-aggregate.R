@@ -254,6 +254,7 @@ test_that("64-bit integers become the numbers that they represent, not doubles o
 
 # Plants faults 119.
 test_that("64-bit identifiers that differ in the last digits are different people", {
+  # Plants faults 119.
   skip_if_not_installed("bit64")
   rows <- data.frame(y = rep(c(0, 1), 200))
   # One person is different in the second table; the number of people is public, and stays.

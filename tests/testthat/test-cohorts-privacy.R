@@ -53,7 +53,7 @@ test_that("with several adoption dates a neighbour changes no step by more than 
   withr::local_seed(13)
   for (setting in list(
     list(n = 300, delta = 1e-6, size = 1, steps = 9), list(n = 900, delta = 1e-6, size = 30,
-      steps = 6), list(n = 900, delta = 0, size = 1, steps = 9)
+      steps = 7), list(n = 900, delta = 0, size = 1, steps = 9)
   )) {
     mechanism <- cohort_mechanism_of(
       setting$n, epsilon = 2, delta = setting$delta, size = setting$size

@@ -308,6 +308,7 @@ test_that("format_line() formats templates of errors as cli does", {
 # A slip puts a number computed from everybody, or a person's text, where rows or code belong.
 # Plants faults 120.
 test_that("errors show no single number or text in the place of people, a formula or code", {
+  # Plants faults 120.
   d <- data.frame(y = stats::runif(500), x = stats::runif(500), who = paste0("person", 1:500))
   of <- list(y = c(0, 1), x = c(0, 1))
   said <- function(call) {

@@ -59,7 +59,11 @@ calibration_shares share_calibration(const total_budget& budget, double m, bool 
   };
   const double wanted = for_noise(24.5);
   out.second = std::min(0.05, std::max(0.01 * least, wanted));
-  if (group) out.second = std::max(out.second, std::min(0.03, for_noise(100.0)));
+  // A draw that cannot see a share of donors below about 6 % is not worth its budget.
+  if (group && budget.exponent(out.reach) * m < least_reach_signal)
+    out.reach = 0.005 * least;
+  else if (group)
+    out.second = std::max(out.second, std::min(0.03, for_noise(100.0)));
   return out;
 }
 

@@ -106,6 +106,9 @@ constexpr double least_signal = 20.0;
 /// The same limit for the second moment, on which the interval of a group is based.
 constexpr double least_group_signal = 40.0;
 
+/// And for a range of a group's largest errors.
+constexpr double least_reach_signal = 133.0;
+
 /// Shares of the budget: for the clip, its extension for a group, the second moment, and each of
 /// three tail factors.
 struct calibration_shares {
