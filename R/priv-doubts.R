@@ -265,10 +265,12 @@ hidden_columns <- function(fit) {
   noise <- 2.5 * sqrt(2) * rounds[[1L]]$sd[[1L]]
   # With more noise the variance of a usual column, about 1, is not told from zero either.
   vapply(fit$kept, function(k) {
-    numbers <- vapply(fit$columns$variables[fit$columns$columns[[k]]$variables], function(v) {
-      v$kind != "level"
-    }, NA)
-    all(numbers) && noise < 0.25 && rounds[[1L]]$covariance[k, k] < noise
+    used <- fit$columns$columns[[k]]$variables
+    numbers <- vapply(fit$columns$variables[used], function(v) v$kind != "level", NA)
+    # Another scale was drawn too large by chance.
+    scale <- fit$release$scale[used]
+    still <- all(numbers) && all(scale == shared_scale | scale < 0.002)
+    still && noise < 0.25 && rounds[[1L]]$covariance[k, k] < noise
   }, NA)
 }
 
