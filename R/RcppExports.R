@@ -305,6 +305,10 @@ unseen_variance_cpp <- function(clip, exponent, n, targets, half, T0) {
     .Call(`_dpsc_unseen_variance_cpp`, clip, exponent, n, targets, half, T0)
 }
 
+hidden_shift_cpp <- function(calm, clip, second, model, shortened) {
+    .Call(`_dpsc_hidden_shift_cpp`, calm, clip, second, model, shortened)
+}
+
 gram_contributions_cpp <- function(donors, scale, round) {
     .Call(`_dpsc_gram_contributions_cpp`, donors, scale, round)
 }
@@ -495,6 +499,10 @@ treated_plan_cpp <- function(facts) {
 
 treated_release_cpp <- function(rows, facts, statistics, look, scale, rng) {
     .Call(`_dpsc_treated_release_cpp`, rows, facts, statistics, look, scale, rng)
+}
+
+far_people_cpp <- function(rounds, weights, control, calm) {
+    .Call(`_dpsc_far_people_cpp`, rounds, weights, control, calm)
 }
 
 treated_frame_cpp <- function(statistics) {

@@ -69,25 +69,19 @@ group_variance <- function(intervals, e) {
 }
 
 #' The shift of a group's counterfactual by a few donors whose outcomes change far more than others'
-#'
-#' The released means shorten the rows of such donors. If the range of the errors had to be extended
-#' for them, the second moment beyond the model's is theirs. A shift is at most this moment over
-#' four times the length from which the round for the target shortens rows, and about twice the
-#' moment over the range if they lie within it at random (inst/proofs/gram.md, section 4).
 #' @param e (`list`)\cr a target's estimate, with the variance of one person's error. RELEASED.
 #' @noRd
 hidden_shift <- function(release, e) {
   intervals <- release$statistics$intervals
-  model <- mean(e$prediction)
-  # Within an octave a range is only repaired.
-  calm <- min(2 * (intervals$calm %||% Inf), 12 * sqrt(max(0, model))) * (1 + 1e-9)
-  if (e$size == 1 || is.null(intervals$calm) || intervals$clip <= calm) {
+  # Up to version 0.2.0 there was no range of the largest errors.
+  if (e$size == 1 || is.null(intervals$calm)) {
     return(0)
   }
-  tail <- max(0, least_variance(intervals) - model)
-  radius <- release$statistics$target$radius
-  own <- if (is.null(radius)) Inf else tail / (4 * radius / sqrt(release$panel$T1))
-  min(2 * tail / intervals$clip, own)
+  radius <- release$statistics$target$radius %||% Inf
+  hidden_shift_cpp(
+    intervals$calm, intervals$clip, least_variance(intervals), mean(e$prediction),
+    radius / sqrt(release$panel$T1)
+  )
 }
 
 #' Variance of one person's error due to donors beyond a small range of errors, scaled units

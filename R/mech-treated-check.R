@@ -108,6 +108,6 @@ rounds_weigh <- function(x) {
 least_seen <- function(release) {
   far <- lapply(protected_groups(release), function(group) group$x$far)
   if (length(far) && !any(vapply(far, is.null, NA))) {
-    max(far_gate) * max(vapply(far, function(x) max(x$sd), 0))
+    max(vapply(far, `[[`, 0, "least"))
   }
 }

@@ -154,7 +154,7 @@ union_intervals <- function(parts, share) {
   }
   out <- parts[[1L]]
   value <- function(name) vapply(parts, `[[`, 0, name)
-  if (!is.null(out$calm)) out$calm <- min(value("calm"))
+  out$calm <- if (!any(vapply(parts, function(one) is.null(one$calm), NA))) min(value("calm"))
   for (name in c("clip", "average", "period", "band", "tail")) out[[name]] <- max(value(name))
   out$second <- sum(share * value("second"))
   out$second_sd <- sqrt(sum((share * value("second_sd"))^2))

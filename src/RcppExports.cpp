@@ -954,6 +954,20 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// hidden_shift_cpp
+double hidden_shift_cpp(double calm, double clip, double second, double model, double shortened);
+RcppExport SEXP _dpsc_hidden_shift_cpp(SEXP calmSEXP, SEXP clipSEXP, SEXP secondSEXP, SEXP modelSEXP, SEXP shortenedSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< double >::type calm(calmSEXP);
+    Rcpp::traits::input_parameter< double >::type clip(clipSEXP);
+    Rcpp::traits::input_parameter< double >::type second(secondSEXP);
+    Rcpp::traits::input_parameter< double >::type model(modelSEXP);
+    Rcpp::traits::input_parameter< double >::type shortened(shortenedSEXP);
+    rcpp_result_gen = Rcpp::wrap(hidden_shift_cpp(calm, clip, second, model, shortened));
+    return rcpp_result_gen;
+END_RCPP
+}
 // gram_contributions_cpp
 Rcpp::List gram_contributions_cpp(SEXP donors, const Rcpp::List& scale, const Rcpp::List& round);
 RcppExport SEXP _dpsc_gram_contributions_cpp(SEXP donorsSEXP, SEXP scaleSEXP, SEXP roundSEXP) {
@@ -1520,6 +1534,19 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// far_people_cpp
+Rcpp::List far_people_cpp(const Rcpp::List& rounds, const Rcpp::NumericVector& weights, const Rcpp::List& control, double calm);
+RcppExport SEXP _dpsc_far_people_cpp(SEXP roundsSEXP, SEXP weightsSEXP, SEXP controlSEXP, SEXP calmSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type rounds(roundsSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::NumericVector& >::type weights(weightsSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type control(controlSEXP);
+    Rcpp::traits::input_parameter< double >::type calm(calmSEXP);
+    rcpp_result_gen = Rcpp::wrap(far_people_cpp(rounds, weights, control, calm));
+    return rcpp_result_gen;
+END_RCPP
+}
 // treated_frame_cpp
 Rcpp::List treated_frame_cpp(const Rcpp::List& statistics);
 RcppExport SEXP _dpsc_treated_frame_cpp(SEXP statisticsSEXP) {
@@ -1741,6 +1768,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_dpsc_gram_estimate_cpp", (DL_FUNC) &_dpsc_gram_estimate_cpp, 5},
     {"_dpsc_unseen_share_cpp", (DL_FUNC) &_dpsc_unseen_share_cpp, 2},
     {"_dpsc_unseen_variance_cpp", (DL_FUNC) &_dpsc_unseen_variance_cpp, 6},
+    {"_dpsc_hidden_shift_cpp", (DL_FUNC) &_dpsc_hidden_shift_cpp, 5},
     {"_dpsc_gram_contributions_cpp", (DL_FUNC) &_dpsc_gram_contributions_cpp, 3},
     {"_dpsc_row_integers_cpp", (DL_FUNC) &_dpsc_row_integers_cpp, 6},
     {"_dpsc_noise_recorder_cpp", (DL_FUNC) &_dpsc_noise_recorder_cpp, 1},
@@ -1789,6 +1817,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_dpsc_stream_load_cpp", (DL_FUNC) &_dpsc_stream_load_cpp, 3},
     {"_dpsc_treated_plan_cpp", (DL_FUNC) &_dpsc_treated_plan_cpp, 1},
     {"_dpsc_treated_release_cpp", (DL_FUNC) &_dpsc_treated_release_cpp, 6},
+    {"_dpsc_far_people_cpp", (DL_FUNC) &_dpsc_far_people_cpp, 4},
     {"_dpsc_treated_frame_cpp", (DL_FUNC) &_dpsc_treated_frame_cpp, 1},
     {"_dpsc_treated_look_cpp", (DL_FUNC) &_dpsc_treated_look_cpp, 5},
     {"_dpsc_treated_control_cpp", (DL_FUNC) &_dpsc_treated_control_cpp, 5},

@@ -9,6 +9,7 @@
 #include <dpsc/mechanism/papers.cpp>
 #include <dpsc/mechanism/posterior.cpp>
 #include <dpsc/release/cohorts_release.cpp>
+#include <dpsc/release/far_people.cpp>
 #include <dpsc/release/growing_release.cpp>
 #include <dpsc/release/paper_release.cpp>
 #include <dpsc/release/posterior_release.cpp>

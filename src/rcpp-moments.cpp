@@ -125,6 +125,12 @@ Rcpp::NumericVector unseen_variance_cpp(double clip, double exponent, double n,
   return Rcpp::NumericVector(out.data(), out.data() + out.size());
 }
 
+// The shift of a group's counterfactual by a few donors who change far more than others.
+// [[Rcpp::export(rng = false)]]
+double hidden_shift_cpp(double calm, double clip, double second, double model, double shortened) {
+  return dpsc::hidden_shift(calm, clip, second, model, shortened);
+}
+
 // Rows under a round's map, for the losses of single people (curator only) and for tests:
 // squared norms and sums of absolute values of the clipped integer rows. PRIVATE.
 // [[Rcpp::export(rng = false)]]

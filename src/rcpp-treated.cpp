@@ -2,6 +2,7 @@
 #include <RcppEigen.h>
 
 #include <dpsc/estimate/limited_translation.hpp>
+#include <dpsc/release/far_people.hpp>
 #include <dpsc/release/treated_release.hpp>
 
 #include "r_gram.h"
@@ -80,6 +81,17 @@ Rcpp::List control(const dpsc::row_source& donors, const Rcpp::List& facts,
   return out;
 }
 
+dpsc::weighted_tail as_tail(const Rcpp::List& x, double weight) {
+  dpsc::weighted_tail out;
+  out.weight = weight;
+  if (x.containsElementNamed("knots")) out.knots = Rcpp::as<Eigen::VectorXd>(x["knots"]);
+  out.tail = Rcpp::as<Eigen::VectorXd>(x["tail"]);
+  out.tail_sd = Rcpp::as<double>(x["tail_sd"]);
+  out.both = Rcpp::as<Eigen::MatrixXd>(x["both"]);
+  out.both_sd = Rcpp::as<double>(x["both_sd"]);
+  return out;
+}
+
 Rcpp::List from_treated(const dpsc::treated_release& x) {
   Rcpp::List rounds;
   for (const dpsc::treated_round& round : x.rounds) {
@@ -130,6 +142,20 @@ Rcpp::List treated_release_cpp(SEXP rows, const Rcpp::List& facts, const Rcpp::L
   return with_noise(rng, [&](dpsc::noise& draws) {
     return from_treated(release(*source, facts, statistics, look, scale, draws));
   });
+}
+
+// People of a protected group far from the others, from released tails: of the rounds with their
+// weights, and of the donors. `calm`: variance of the noise of the rest of the group's mean.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List far_people_cpp(const Rcpp::List& rounds, const Rcpp::NumericVector& weights,
+                          const Rcpp::List& control, double calm) {
+  std::vector<dpsc::weighted_tail> tails;
+  for (R_xlen_t k = 0; k < rounds.size(); ++k) tails.push_back(as_tail(rounds[k], weights[k]));
+  const dpsc::far_people x(tails, as_tail(control, 1.0), calm);
+  return Rcpp::List::create(_["shift"] = x.shift, _["variance"] = x.variance,
+                            _["knots"] = Rcpp::wrap(x.knots), _["share"] = Rcpp::wrap(x.share),
+                            _["sd"] = Rcpp::wrap(x.sd), _["z"] = Rcpp::wrap(x.z),
+                            _["least"] = x.least_seen());
 }
 
 // The coordinates in which a protected group is released: a function of the donors' release.

@@ -7,6 +7,7 @@
 public <- c(
   "cdp_epsilon_cpp", "cdp_rho_cpp", "cohort_errors_cpp", "cohort_plan_cpp", "cohort_view_cpp",
   "deleted_count_ends_cpp", "exponential_exponent_cpp", "exponential_step_mu_cpp",
+  "far_people_cpp", "hidden_shift_cpp",
   "fit_moments_cpp", "gaussian_mu_cpp", "gaussian_step_mu_cpp",
   "gdp_budget_cpp", "gdp_compose_cpp", "gdp_epsilon_cpp", "gram_estimate_cpp", "gram_plan_cpp",
   "limited_translation_cpp",

@@ -59,3 +59,34 @@ test_that("a donor changes the draw of the largest errors by at most its exponen
   expect_false(audit$violated)
   expect_true("range of the largest errors" %in% audit$table$call)
 })
+
+test_that("no tail of errors shifts a mean by more than the bound from its second moment", {
+  # Adversarial search over two-point and many-point tails: E (a - R)_+ against E a^2 / (4 R).
+  withr::local_seed(44)
+  largest <- 0
+  for (round in 1:4000) {
+    cut <- 10^stats::runif(1, -2, 0)
+    errors <- cut * 2^stats::rnorm(sample(1:5, 1L), 1, sample(c(0.01, 1, 3), 1L))
+    shares <- 10^stats::runif(length(errors), -4, -1)
+    second <- sum(shares * errors^2)
+    # A range so small that only the length of rows limits the shift.
+    bound <- hidden_shift_cpp(1e-6, 1e-3 * cut, second, 0, cut)
+    largest <- max(largest, sum(shares * pmax(0, errors - cut)) / bound)
+  }
+  expect_lte(largest, 1 + 1e-12)
+  expect_gt(largest, 0.99)
+  # Errors anywhere within the range: their mean, all of it cut off, is at most the other bound.
+  for (range in c(0.1, 2)) {
+    for (errors in list(range * (1:100) / 100, range / 2, range * stats::rbeta(1e5, 2, 2))) {
+      share <- 0.03
+      second <- 0.001 + share * mean(errors^2)
+      bound <- hidden_shift_cpp(0.01, range, second, 0.001, Inf)
+      expect_equal(bound, 2 * share * mean(errors^2) / range)
+      expect_gte(bound / (share * mean(errors)), 0.99)
+    }
+  }
+  # No tail: a range within an octave, or one not far from the model's deviation.
+  expect_identical(hidden_shift_cpp(0.1, 0.2, 1, 0.1, 1), 0)
+  expect_identical(hidden_shift_cpp(0.1, 0.3, 0.01, 0.01, 1), 0)
+  expect_gt(hidden_shift_cpp(0.1, 0.3, 0.02, 0.01, 1), 0)
+})

@@ -105,3 +105,31 @@ test_that("tails are read back and checked, and prints state which share of peop
   expect_null(pure$release$statistics$treated$far)
   expect_output(print(pure), "on a few treated people only is not seen")
 })
+
+test_that("the effect of far people equals a slow computation in R", {
+  withr::local_seed(8)
+  for (round in 1:300) {
+    size <- sample(1:6, 1L)
+    tail_of <- function(knots) {
+      x <- matrix(stats::rnorm(size^2), size)
+      c(
+        list(
+          tail = stats::rnorm(size, 0, 0.1), tail_sd = stats::runif(1, 0.005, 0.1),
+          both = crossprod(x) / 100 - diag(size) * stats::runif(1, 0, 0.02),
+          both_sd = stats::runif(1, 0.002, 0.05)
+        ),
+        if (knots) list(knots = stats::runif(1, 0.1, 5) * 2^seq_len(size))
+      )
+    }
+    weights <- stats::runif(3)
+    treated <- list(
+      rounds = replicate(3, tail_of(TRUE), simplify = FALSE), weights = weights / sum(weights),
+      mean_sd = stats::runif(1, 0.001, 1), kept = stats::runif(1, 0.3, 1)
+    )
+    control <- c(tail_of(FALSE), mean_sd = stats::runif(1, 0.001, 0.1))
+    fast <- far_people(treated, control)
+    slow <- slow_far_people(treated, control)
+    expect_equal(fast[names(slow)], slow, tolerance = 1e-10)
+    expect_equal(fast$least, max(far_gate) * max(slow$sd), tolerance = 1e-10)
+  }
+})

@@ -37,6 +37,17 @@ Eigen::VectorXd unseen_variance(double clip, double clip_exponent, double donors
   return out;
 }
 
+double hidden_shift(double calm, double clip, double second, double model, double shortened) {
+  // A range within an octave of the calm one is only repaired. One by chance too large is not far
+  // from it, either.
+  constexpr double octave = 2.0, deviations = 12.0, rounding = 1.0 + 1e-9;
+  const double usual = std::min(octave * calm, deviations * std::sqrt(std::max(0.0, model)));
+  if (!(clip > usual * rounding)) return 0.0;
+  const double tail = std::max(0.0, second - model);
+  const double within = 2.0 * tail / clip;
+  return std::isfinite(shortened) ? std::min(within, tail / (4.0 * shortened)) : within;
+}
+
 double rows_to_calibrate(const total_budget& budget, double n) {
   const double wanted = std::ceil((budget.gaussian() ? 400.0 : 4000.0) / budget.total());
   return std::min(n, std::min(std::max(wanted, calibration_rows), most_calibration_rows));

@@ -88,6 +88,13 @@ Eigen::VectorXd unseen_variance(double clip, double clip_exponent, double donors
                                 const Eigen::MatrixXd& targets, const Eigen::VectorXd& half,
                                 Eigen::Index T0);
 
+/// Bound on the shift of a group's counterfactual by a few donors who change far more than others,
+/// scaled units. Rows longer than R are shortened, and a shift is at most the tail's second moment
+/// T over 4 R. If the tail's errors lie anywhere within the range C, it is about 2 T / C or less.
+/// `second`: upper limit of the errors' second moment; `model`: the moment by the release's
+/// formulas; `shortened`: R, infinite if it is unknown. RELEASED.
+double hidden_shift(double calm, double clip, double second, double model, double shortened);
+
 /// Two-sided normal quantile with probability `tail` outside m intervals jointly (Sidak, 1967).
 double two_sided_quantile(double tail, double statements = 1.0);
 
