@@ -69,7 +69,7 @@ test_that("random row positions do not depend on people and are in no release, S
   statements <- logged_sql(seeded(
     in_sqlite(con, compute = "database", calibrate = TRUE), formula = y ~ on
   ))
-  expect_lt(max(nchar(grep("dpsc_u", statements, value = TRUE))), 800)
+  expect_lt(max(nchar(grep("dpsc_u", statements, value = TRUE))), 500)
   expect_false(any(grepl("_at", DBI::dbListTables(con))))
 })
 
