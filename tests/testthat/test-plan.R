@@ -37,6 +37,7 @@ test_that("in plans more donors reduce the errors of gram and increase the error
   }
   # From 1,000 donors on, the error of one person is close to its floor, but the error of a mean of
   # people is not.
+  expect_lt(error("gram", 10000, 1, size = 20), 0.9 * error("gram", 1000, 1, size = 20))
   expect_lt(error("gram", 10000, 1, size = 60), 0.85 * error("gram", 1000, 1, size = 60))
   expect_lt(error("gram", 10000, 1, size = 200), 0.75 * error("gram", 1000, 1, size = 200))
   expect_lt(error("gram", 10000, 1), error("gram", 1000, 1))
