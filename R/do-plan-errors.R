@@ -76,22 +76,25 @@ simulated_errors <- function(n, epsilon, facts, calibrated) {
     given = mean(!is.na(widths[1L, ])),
     # The errors are the errors of a release with the simulated number of donors.
     plan_coverage(rowMeans(sim$error[own, , drop = FALSE]), if (calibrated && people < n) {
-      plan_half_width(interval_widths(sim$intervals, people, epsilon)[1L, ])
+      interval_widths(sim$intervals, people, epsilon)[1L, ]
     } else {
-      half_width
+      widths[1L, ]
     })
   )
 }
 
-#' The share of simulated errors of the average within the half-width of its interval
+#' The share of simulated errors of the average within simulated half-widths of its interval
 #'
 #' Intervals are too short if this share is below .9 by two standard errors. A few people who change
 #' far more than the others move a mean, but a release's moments hardly contain them.
 #' @param error (`numeric`)\cr one error per release.
+#' @param half_widths (`numeric`)\cr one per release with intervals; `NA` without an interval.
 #' @return A data frame of one row: `coverage`, `short`; both `NA` without an interval.
 #' @noRd
-plan_coverage <- function(error, half_width) {
-  coverage <- mean(abs(error) <= half_width)
+plan_coverage <- function(error, half_widths) {
+  # In some releases, not in all, the interval allows for a few people's changes.
+  given <- half_widths[!is.na(half_widths)]
+  coverage <- if (length(given)) mean(outer(abs(error), given, `<=`)) else NA_real_
   data.frame(coverage = coverage, short = coverage + 2 * sqrt(0.09 / length(error)) < 0.9)
 }
 
@@ -130,11 +133,12 @@ interval_widths <- function(intervals, n, epsilon) {
     release <- list(
       panel = list(n = n, T1 = NROW(e$privacy)), privacy = list(private = TRUE, epsilon = epsilon),
       settings = list(lambda = NULL), statistics = list(
-        intervals = c(e$intervals, list(estimator = "ridge"))
+        intervals = c(e$intervals, list(estimator = "ridge")), target = list(radius = e$shortened)
       )
     )
     own <- group_variance(e$intervals, e)
-    e$prediction <- own * (1 / e$size + (1 + e$leverage) / n) + e$disagreement
+    shift <- hidden_shift(release, e)
+    e$prediction <- own * (1 / e$size + (1 + e$leverage) / n) + e$disagreement + shift^2
     spread <- interval_spread(release, e, "ridge")
     if (!is.null(spread$reason)) {
       return(c(NA_real_, NA_real_))

@@ -291,7 +291,7 @@ study_rows <- function(runs, made, facts) {
       average = average[["error"]],
       half_width = half_width * average[["shrunk"]],
       period_width = plan_half_width(width[, 2L]) * period[["shrunk"]],
-      given = mean(!is.na(width[, 1L])), plan_coverage(of("error")[, 1L], half_width)
+      given = mean(!is.na(width[, 1L])), plan_coverage(of("error")[, 1L], width[, 1L])
     )
   })
   do.call(rbind, rows)

@@ -115,7 +115,7 @@
 #'   * `half_width`: the expected (median) half-width of the 95 % interval of the average effect, or
 #'     `NA` if there will be no interval; `period_width`: the expected half-width for one period.
 #'     `given`: the share of releases that give an interval. `coverage`: the share of simulated
-#'     releases whose error of the average is at most `half_width`.
+#'     errors of the average within the intervals of simulated releases.
 #'   * `power`: the power to detect `effect`, or `NA` if `effect` is not given; `detectable`: the
 #'     smallest effect that is detected with the requested power, or `Inf` if there is no such
 #'     effect. Both columns are `NA` without a test, and if `coverage` is below .9 by two standard

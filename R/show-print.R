@@ -162,12 +162,20 @@ protects_line <- function(fit, protected) {
 #' @noRd
 few_unseen_words <- function(release) {
   least <- least_seen(release)
-  few <- if (is.null(least)) {
-    "a few"
-  } else {
-    paste("fewer than about", format(100 * min(1, signif(least, 1))), "% of the")
+  paste0(
+    "an effect on only a few treated people",
+    if (!is.null(least)) {
+      paste0(" (fewer than about ", format(100 * min(1, signif(least, 1))), " %)")
+    }, " is not seen"
+  )
+}
+
+#' The same as a sentence, for a group that is protected by noise
+#' @noRd
+few_unseen_sentence <- function(release) {
+  if (release$privacy$private && !is.null(release$panel$treated)) {
+    paste0(sub("^an", "An", few_unseen_words(release)), ".")
   }
-  paste("an effect on", few, "treated people only is not seen")
 }
 
 donors_only_line <- "  protects the donors; the treated units' data are public"

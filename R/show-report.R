@@ -57,7 +57,10 @@ report.dp_synth <- function(x, format = c("text", "markdown", "latex"), level = 
     result = result_sentences(x, level, placebo),
     methods = methods_paragraph(
       x$release, x$estimator, if (states_interval(x, level)) known_parts(x), rownames(x$target),
-      c(fit_doubts(x), unlike_words(x), if (states_interval(x, level)) wide_words(x))
+      c(
+        fit_doubts(x), unlike_words(x), if (states_interval(x, level)) wide_words(x),
+        few_unseen_sentence(x$release)
+      )
     ),
     release = x$release, estimator = x$estimator, format = format
   )
@@ -236,10 +239,7 @@ release_words <- function(release) {
     # Readers of the paper do not need the references to files of the package.
     gsub("[;,] proofs/[a-z]+\\.md", "", privacy$theorem), ", where ",
     sub("row", "row (all periods)", neighbour_words(privacy), fixed = TRUE), ".",
-    assumed_words(privacy), if (everyone) {
-      paste0(" Treated people far from the others count as noise unless they are many: ",
-        few_unseen_words(release), ".")
-    }
+    assumed_words(privacy)
   )
 }
 

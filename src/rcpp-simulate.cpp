@@ -38,9 +38,9 @@ dpsc::panel_facts as_facts(const Rcpp::List& x) {
 }
 
 Rcpp::List from_intervals(const dpsc::calibration& c) {
-  return Rcpp::List::create(_["second"] = c.second, _["second_sd"] = c.second_sd,
-                            _["average"] = c.average, _["period"] = c.period, _["band"] = c.band,
-                            _["group"] = c.group);
+  return Rcpp::List::create(_["clip"] = c.clip, _["calm"] = c.calm, _["second"] = c.second,
+                            _["second_sd"] = c.second_sd, _["average"] = c.average,
+                            _["period"] = c.period, _["band"] = c.band, _["group"] = c.group);
 }
 
 }  // namespace
@@ -68,7 +68,7 @@ Rcpp::List simulate_gram_cpp(const Rcpp::List& people, const Rcpp::List& facts, 
       intervals.push_back(Rcpp::List::create(
           _["prediction"] = one.own.prediction, _["privacy"] = one.own.privacy,
           _["disagreement"] = one.own.disagreement, _["leverage"] = one.own.leverage,
-          _["size"] = size, _["scale"] = one.own.scale,
+          _["size"] = size, _["scale"] = one.own.scale, _["shortened"] = one.shortened,
           _["intervals"] = from_intervals(one.intervals)));
   }
   return Rcpp::List::create(_["error"] = error, _["raw"] = raw, _["intervals"] = intervals);

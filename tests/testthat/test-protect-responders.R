@@ -98,12 +98,12 @@ test_that("tails are read back and checked, and prints state which share of peop
   expect_null(release_problem(back))
   back$statistics$treated$far$shift <- 0
   expect_match(release_problem(back), "treated group")
-  expect_output(print(fit), "fewer than about [0-9]+ % of the treated people only is not seen")
+  expect_output(print(fit), "only a few treated people \\(fewer than about [0-9]+ %\\) is not seen")
   real <- suppressWarnings(protected_fit(p, epsilon = 2, control = dp_control()))
-  expect_match(paste(unlist(report(real)), collapse = " "), "people only is not seen")
+  expect_match(paste(unlist(report(real)), collapse = " "), "An effect on only a few treated people")
   pure <- withr::with_seed(5, suppressWarnings(protected_fit(p, epsilon = 8, delta = 0)))
   expect_null(pure$release$statistics$treated$far)
-  expect_output(print(pure), "on a few treated people only is not seen")
+  expect_output(print(pure), "on only a few treated people is not seen")
 })
 
 test_that("the effect of far people equals a slow computation in R", {

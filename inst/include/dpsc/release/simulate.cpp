@@ -169,6 +169,7 @@ simulated_release simulate_release(people_law& law, panel_facts facts,
   const deleted_ridge ridge = best_ridge(moments_of(panel.donors), T0);
   simulated_release out{
       Eigen::MatrixXd(targets, T1), Eigen::MatrixXd(targets, T1), {}, release.intervals};
+  if (plan.target.made()) out.shortened = release.target.radius;
   for (Eigen::Index i = 0; i < targets; ++i) {
     const Eigen::VectorXd pre = panel.targets.row(i).head(T0).transpose();
     const bool corrected = i == 0 && plan.target.made();

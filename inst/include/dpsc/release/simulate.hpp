@@ -120,6 +120,8 @@ struct simulated_release {
   Eigen::MatrixXd raw;    // the same without privacy
   target_estimate own;    // of the first target
   calibration intervals;
+  double shortened =
+      std::numeric_limits<double>::infinity();  // rows' length, by the target's round
 };
 
 /// One simulated panel, released and evaluated.
