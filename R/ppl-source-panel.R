@@ -160,7 +160,8 @@ part_facts.dp_table <- function(part, columns) {
   counts <- run_sql(con, paste0(
     "SELECT ", by, ", ", sql_count("dpsc_n", table$dialect), ", ",
     # A name is missing if and only if its cell is.
-    sql_count("dpsc_u", table$dialect, quoted(con, table$index[[1L]])), " FROM ", table$from, " GROUP BY ", by
+    sql_count("dpsc_u", table$dialect, quoted(con, table$index[[1L]])),
+    " FROM ", table$from, " GROUP BY ", by
   ), TRUE, what = "Inspecting the periods")
   if (nrow(counts) == 0L) abort("The table has no rows.", "panel")
   # Columns are found by position, since the engine may change their names.
